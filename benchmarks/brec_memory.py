@@ -22,9 +22,8 @@ from sekgnn.graphs import Graph, complete_graph
 from sekgnn.graphs.families import cfi_pair
 from sekgnn.graphs.graph6 import from_graph6, to_graph6
 from sekgnn.reports.brec_page import brec_page
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.ladder import BOARD
-from sekgnn.wl.refinement import WLTest, refine
+from sekgnn.wl.refinement import Batch, WLTest, refine
 
 
 def peak_memory(key: str, first: Graph, second: Graph) -> int:

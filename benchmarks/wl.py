@@ -89,7 +89,7 @@ def random_edges(n: int) -> Any:
 
 def ours(graph: Any, rounds: int | None) -> Any:
     from sekgnn.wl import OneWL, refine
-    from sekgnn.wl.batch import Batch
+    from sekgnn.wl.refinement import Batch
 
     batch = Batch.of([graph])
     return refine(OneWL(), batch, max_rounds=rounds, keep_history=False, threads=1)

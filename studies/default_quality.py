@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from sekgnn.cli.failures import describe, resumable, warnings_as_notes
-from sekgnn.cli.progress import progress_stages
+from sekgnn.cli.printing import progress_stages
 from sekgnn.datasets.qm9 import qm9_files
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import write_files

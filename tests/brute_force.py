@@ -69,40 +69,51 @@ def edges_of(item: Graph) -> dict[tuple[int, int], int]:
     return dict(zip(map(tuple, pairs), labels, strict=True))
 
 
-def walk_value(f: Walks, item: Graph, v: int) -> Hashable:
-    """Return f1, f2 and f3 of one node as nested tuples of fractions."""
-    reach = distances(item.graph)[v]
-    nodes = list(range(item.num_nodes))
-    if f.scope != "graph":
-        assert f.radius is not None
+def walk_groups(
+    f: Walks, graph: Graph, v: int
+) -> tuple[dict[tuple[int, int], Steps], dict[str, list[tuple[int, int]]]]:
+    """Return H of the walks around a node, and the pairs of each multiset by name."""
+    reach = distances(graph)[v]
+    nodes = list(range(graph.num_nodes))
+    if f.radius is not None:
         nodes = [u for u, d in reach.items() if d <= f.radius]
-    if f.scope == "internal":
-        nodes.remove(v)
-    h = landing(item.graph, nodes, f.walk_length, f.self_loops)
-
-    def multiset(pairs: list[tuple[int, int]]) -> Hashable:
-        labelled = ((i, j, node_label(item, i), node_label(item, j)) for i, j in pairs)
-        return tuple(sorted((*h[i, j], a, b) for i, j, a, b in labelled))
-
-    shells = [
-        [u for u, d in reach.items() if d == k]
-        for k in range(1, (f.radius or f.num_shells) + 1)
-    ]
     centred = f.scope != "internal"
-    out: list[Hashable] = []
+    if not centred:
+        nodes.remove(v)
+    shells = {
+        k: [u for u, d in reach.items() if d == k]
+        for k in range(1, (f.radius or f.num_shells) + 1)
+    }
+    shells = {k: shell for k, shell in shells.items() if shell}
+    pairs: dict[str, list[tuple[int, int]]] = {}
     if "f1" in f.parts and centred:
-        out.append(multiset([(v, v)]))
-    for a, shell in enumerate(shells):
+        pairs["returns to the centre"] = [(v, v)]
+    for k, mine in shells.items():
         if "f2" in f.parts and centred:
-            out.append(multiset([(v, i) for i in shell]))
+            pairs[f"walks from the centre to distance {k}"] = [(v, i) for i in mine]
         if "f3" not in f.parts:
             continue
-        out.append(multiset([(i, i) for i in shell]))
-        for b, other in enumerate(shells):
-            if a == b or f.pairs == "all":
-                pairs = [(i, j) for i in shell for j in other if i != j]
-                out.append(multiset(pairs))
-    return tuple(out)
+        pairs[f"returns to the nodes at distance {k}"] = [(i, i) for i in mine]
+        pairs[f"walks between nodes at distance {k}"] = [
+            (i, j) for i in mine for j in mine if i != j
+        ]
+        for b, theirs in shells.items():
+            summed = not centred and not f.multisets and abs(b - k) == 1
+            if b != k and (f.pairs == "all" or summed):
+                pairs[f"walks from distance {k} to {b}"] = [
+                    (i, j) for i in mine for j in theirs
+                ]
+    return landing(graph, nodes, f.walk_length, f.self_loops), pairs
+
+
+def walk_value(f: Walks, item: Graph, v: int) -> Hashable:
+    """Return f1, f2 and f3 of one node as nested tuples of fractions."""
+    h, groups = walk_groups(f, item.graph, v)
+    labels = [node_label(item, u) for u in range(item.num_nodes)]
+    return tuple(
+        (name, *sorted((*h[i, j], labels[i], labels[j]) for i, j in pairs))
+        for name, pairs in groups.items()
+    )
 
 
 def walk_sums(item: Graph, f: Walks) -> list[Hashable]:

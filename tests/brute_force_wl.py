@@ -56,15 +56,42 @@ def node_labels(graphs: Graphs) -> Values:
     return [[node_label(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
-def node_step(graphs: Graphs, colours: Numbers) -> Values:
-    """Return the nodes' colours with those of their neighbours: 1-WL."""
-    out: Values = []
-    for item, c in zip(graphs, colours, strict=True):
-        near: list[list[tuple[int, int]]] = [[] for _ in c]
-        for (u, v), label in edges_of(item).items():
-            near[u].append((label, c[v]))
-        out.append([(c[v], tuple(sorted(near[v]))) for v in range(item.num_nodes)])
+def hop_lists(item: Graph, num_hops: int, kernel: str) -> list[list[list[int]]]:
+    """Return the nodes at hop k = 1..K of every node v, as ``[v][k - 1]``."""
+    if kernel == "shortest_path":
+        return [
+            [[u for u, d in reach.items() if d == k] for k in range(1, num_hops + 1)]
+            for reach in distances(item.graph)
+        ]
+    out = []
+    for v in range(item.num_nodes):
+        reached, levels = {v}, []
+        for _ in range(num_hops):
+            reached = {w for u in reached for w in item.graph.neighbors(u).tolist()}
+            levels.append(sorted(reached))
+        out.append(levels)
     return out
+
+
+def hop_step(
+    graphs: Graphs, num_hops: int = 1, kernel: str = "shortest_path"
+) -> Callable[[Numbers], Values]:
+    """Return the step of K-hop 1-WL; the label of an edge counts at hop 1."""
+    hops = [hop_lists(item, num_hops, kernel) for item in graphs]
+    labels = [edges_of(item) for item in graphs]
+
+    def step(colours: Numbers) -> Values:
+        out: Values = []
+        for rows, edges, c in zip(hops, labels, colours, strict=True):
+            values: list[Hashable] = []
+            for v, (near, *shells) in enumerate(rows):
+                first = tuple(sorted((edges[v, u], c[u]) for u in near))
+                others = (tuple(sorted(c[u] for u in shell)) for shell in shells)
+                values.append((c[v], first, *others))
+            out.append(values)
+        return out
+
+    return step
 
 
 def pair_first(graphs: Graphs, nodes: Numbers) -> Values:
@@ -91,7 +118,7 @@ def tuple_step(graphs: Graphs, arity: int, colours: Numbers) -> Values:
 
 
 def ego_nets(
-    graphs: Graphs, colours: Numbers, radius: int, with_centre: bool, marked: bool
+    graphs: Graphs, colours: Numbers, radius: int, marked: bool
 ) -> list[Graph]:
     """Return every node's ego-net, labelled by colours and, if marked, distances."""
     nets: list[Graph] = []
@@ -99,7 +126,7 @@ def ego_nets(
     for item, of in zip(graphs, colours, strict=True):
         edges = edges_of(item)
         for reach in distances(item.graph):
-            near = [u for u, d in reach.items() if int(not with_centre) <= d <= radius]
+            near = [u for u, d in reach.items() if d <= radius]
             labels = [of[u] * most + marked * reach[u] for u in near]
             kinds = {
                 (i, j): edges[u, w]
@@ -118,15 +145,15 @@ def by_graph(graphs: Graphs, values: Iterable[Iterable[int]]) -> Values:
 
 
 def ego_net_values(
-    graphs: Graphs, colours: Numbers, radius: int, with_centre: bool, marked: bool
+    graphs: Graphs, colours: Numbers, radius: int, marked: bool
 ) -> Values:
     """Return the multiset of stable 1-WL colours of every node's ego-net.
 
     All ego-nets of all graphs are refined together, with one table, until no new
     colour comes up in any of them.
     """
-    nets = ego_nets(graphs, colours, radius, with_centre, marked)
-    return by_graph(graphs, refined(node_labels(nets), partial(node_step, nets))[-1])
+    nets = ego_nets(graphs, colours, radius, marked)
+    return by_graph(graphs, refined(node_labels(nets), hop_step(nets))[-1])
 
 
 def inner_fwl_values(graphs: Graphs, f: wl.InnerFWL) -> Values:
@@ -135,7 +162,7 @@ def inner_fwl_values(graphs: Graphs, f: wl.InnerFWL) -> Values:
     Where the neighbours are marked in turn, it is a multiset of these, one for each.
     """
     labels = numbered(node_labels(graphs))
-    nets = ego_nets(graphs, labels, f.radius, True, True)
+    nets = ego_nets(graphs, labels, f.radius, True)
     size, owners = len(nets), list(range(len(nets)))
     if f.neighbours:
         most = max((net.num_nodes for net in nets), default=0)
@@ -168,7 +195,7 @@ def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
     """
     if isinstance(f, wl.InnerWL):
         labels = numbered(node_labels(graphs))
-        return ego_net_values(graphs, labels, f.radius, not f.internal, f.marked)
+        return ego_net_values(graphs, labels, f.radius, f.marked)
     if isinstance(f, wl.InnerFWL):
         return inner_fwl_values(graphs, f)
     if isinstance(f, wl.Walks) and not f.multisets:
@@ -185,39 +212,8 @@ def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
     return [[one(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
-def hop_lists(item: Graph, num_hops: int, kernel: str) -> list[list[list[int]]]:
-    """Return the nodes at hop k = 1..K of every node v, as ``[v][k - 1]``."""
-    if kernel == "shortest_path":
-        return [
-            [[u for u, d in reach.items() if d == k] for k in range(1, num_hops + 1)]
-            for reach in distances(item.graph)
-        ]
-    out = []
-    for v in range(item.num_nodes):
-        reached, levels = {v}, []
-        for _ in range(num_hops):
-            reached = {w for u in reached for w in item.graph.neighbors(u).tolist()}
-            levels.append(sorted(reached))
-        out.append(levels)
-    return out
-
-
-def _hop_step(graphs: Graphs, num_hops: int, kernel: str, colours: Numbers) -> Values:
-    """K-hop 1-WL; the label of an edge counts at hop 1."""
-    out: Values = []
-    for item, c in zip(graphs, colours, strict=True):
-        edges, rows = edges_of(item), hop_lists(item, num_hops, kernel)
-        values: list[Hashable] = []
-        for v, (near, *shells) in enumerate(rows):
-            first = tuple(sorted((edges[v, u], c[u]) for u in near))
-            others = (tuple(sorted(c[u] for u in shell)) for shell in shells)
-            values.append((c[v], first, *others))
-        out.append(values)
-    return out
-
-
 def _subgraph_step(graphs: Graphs, test: wl.SubgraphWL, colours: Numbers) -> Values:
-    inner = ego_net_values(graphs, colours, test.radius, True, test.marked)
+    inner = ego_net_values(graphs, colours, test.radius, test.marked)
     both = zip(colours, inner, strict=True)
     return [list(zip(own, nets, strict=True)) for own, nets in both]
 
@@ -268,12 +264,12 @@ def _parts(
     if isinstance(test, wl.SEK | wl.TwoFWL):
         first = _sek_first(graphs, test) if isinstance(test, wl.SEK) else labels
         if isinstance(test, wl.SEK) and not isinstance(test, wl.SEKTwoFWL):
-            return first, partial(_hop_step, graphs, test.num_hops, test.kernel)
+            return first, hop_step(graphs, test.num_hops, test.kernel)
         return pair_first(graphs, numbered(first)), partial(tuple_step, graphs, 2)
     if isinstance(test, wl.OneWL):
-        return labels, partial(node_step, graphs)
+        return labels, hop_step(graphs)
     if isinstance(test, wl.KHopWL):
-        return labels, partial(_hop_step, graphs, test.num_hops, test.kernel)
+        return labels, hop_step(graphs, test.num_hops, test.kernel)
     if isinstance(test, wl.SubgraphWL):
         return labels, partial(_subgraph_step, graphs, test)
     if isinstance(test, wl.ThreeFWL):

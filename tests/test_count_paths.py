@@ -23,3 +23,15 @@ def test_a_test_of_two_graphs_is_counted() -> None:
     assert {"Batch", "Verdict"} <= {*found["containers"]}
     assert "GraphTask" not in found["containers"]
     assert found["rooms"] < 9
+
+
+def test_every_room_is_counted() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "rooms"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lines = [line.strip("|` ").split("|") for line in done.stdout.splitlines()]
+    rows = {name.strip("` "): numbers for name, *numbers in lines[2:]}
+    assert {"core", "cli", "graphs", "fuzz", "sum"} <= rows.keys()
+    files = len([*(SCRIPT.parents[1] / "src" / "sekgnn").rglob("*.py")])
+    assert int(rows["sum"][0]) == files and rows["fuzz"][0].strip() == "0"

@@ -32,7 +32,7 @@ from sekgnn.walks.modular import (
     residues,
     walk_digests,
 )
-from sekgnn.wl.batch import Batch, as_batch
+from sekgnn.wl.refinement import Batch
 
 WORDS = st.integers(0, 2**64 - 1)
 COLOURS = st.tuples(WORDS, WORDS)
@@ -116,11 +116,6 @@ def test_counting_by_sorting_is_counting(labels: list[int]) -> None:
     colours[:, 1] = 0  # either lane is enough
     assert count_distinct(colours) == len(set(labels))
     assert count_distinct(np.ascontiguousarray(colours[:, ::-1])) == len(set(labels))
-
-
-def test_half_a_colour_is_not_enough() -> None:
-    _, classes = number_colours(table([(1, 2), (1, 3), (4, 2), (1, 2)]))
-    assert classes.tolist() == [0, 1, 2, 0]
 
 
 @given(st.lists(COLOURS, max_size=20), st.randoms())
@@ -208,7 +203,7 @@ def test_step_keys_are_odd_and_different() -> None:
 
 
 def test_batches_locate_their_nodes() -> None:
-    batch = as_batch(["A_", LabelledGraph(Graph.from_edge_index([[], []], 0)), "Bw"])
+    batch = Batch.of(["A_", LabelledGraph(Graph.from_edge_index([[], []], 0)), "Bw"])
     assert batch.sizes == [2, 0, 3]
     assert [batch.locate(v) for v in range(5)] == [
         (0, 0),

@@ -23,45 +23,27 @@ def test_even_chunks_cover_the_range_once(total: int, size: int) -> None:
 
 
 @pytest.mark.parametrize("threads", WORKERS)
-def test_every_chunk_runs_once(threads: int) -> None:
-    chunks = [(0, 3), (3, 4), (10, 30)]
-    seen: list[tuple[int, int]] = []
-    run_chunks(lambda start, stop: seen.append((start, stop)), chunks, threads)
-    assert sorted(seen) == chunks
-
-
-@pytest.mark.parametrize("threads", WORKERS)
 def test_progress_counts_finished_units_from_the_calling_thread(threads: int) -> None:
-    """Chunks of unequal size: units are counted, not chunks, and after their work."""
-    finished: list[int] = []
+    """Every chunk runs once; units are counted, not chunks, and after their work."""
+    chunks = [(0, 3), (3, 4), (10, 30)]
+    finished: list[tuple[int, int]] = []
     seen: list[tuple[int, int]] = []
     caller = threading.get_ident()
 
     def progress(done: int, total: int) -> None:
         assert threading.get_ident() == caller
-        assert done <= sum(finished)
+        assert done <= sum(stop - start for start, stop in finished)
         seen.append((done, total))
 
-    run_chunks(
-        lambda start, stop: finished.append(stop - start),
-        [(0, 3), (3, 4), (10, 30)],
-        threads,
-        progress,
-    )
+    run_chunks(lambda *chunk: finished.append(chunk), chunks, threads, progress)
+    assert sorted(finished) == chunks
+    finished.clear()
+    run_chunks(lambda *chunk: finished.append(chunk), chunks, threads)
+    assert sorted(finished) == chunks
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
     assert {total for _, total in seen} == {24}
     assert seen[-1] == (24, 24)
-
-
-def test_one_worker_reports_every_chunk() -> None:
-    seen: list[int] = []
-    run_chunks(
-        lambda start, stop: None,
-        even_chunks(5, 2),
-        1,
-        lambda done, total: seen.append(done),
-    )
-    assert seen == [2, 4, 5]
+    assert threads > 1 or [done for done, _ in seen] == [3, 4, 24]  # after each
 
 
 @pytest.mark.parametrize("threads", WORKERS)

@@ -6,6 +6,7 @@ import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -62,19 +63,10 @@ def test_commit_is_the_last_that_changed_the_package(
     assert source_commit() == second != first
 
 
-def test_no_commit_outside_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_commit_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "__file__", str(tmp_path / "p.py"))
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert source_commit() is None
-
-
-def test_no_commit_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*args: object, **kwargs: object) -> None:
-        raise FileNotFoundError("git")
-
-    def slow(*args: object, **kwargs: object) -> None:
-        raise subprocess.TimeoutExpired("git", 10)
-
-    for failure in (missing, slow):
-        monkeypatch.setattr(subprocess, "run", failure)
+    for failure in (FileNotFoundError("git"), subprocess.TimeoutExpired("git", 10)):
+        monkeypatch.setattr(subprocess, "run", Mock(side_effect=failure))
         assert source_commit() is None

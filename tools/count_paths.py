@@ -1,7 +1,9 @@
-"""Count what common commands pass: files, functions, rooms, containers of the package.
+"""Count the rooms of the package, and what common commands pass of them.
 
-``python tools/count_paths.py`` runs each command in a process of its own, on a small
-file, and prints a table. A function counts if it runs, not if it is imported; a file if
+``python tools/count_paths.py`` prints tables for ``docs/architecture.md``: files and
+lines of every room and its tests; then, with each command run in a process of its own
+on a small file, what that passes. ``python tools/count_paths.py rooms`` prints the
+first alone. A function counts if it runs, not if it is imported; a file if
 one of its functions does; a crossing is a call from a function of one room to one of
 another, the same two once. Containers are what holds data: instances of dataclasses
 and named tuples, of classes of ours with a length or an iterator, and PyG's ``Data``.
@@ -156,9 +158,36 @@ def small_table(path: Path) -> None:
         csv.writer(file).writerows(rows)
 
 
+def sizes(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return the numbers of Python files and of their lines by room."""
+    counts: dict[str, tuple[int, int]] = {}
+    for path in folder.rglob("*.py"):
+        name = room(path.relative_to(folder).as_posix())
+        files, lines = counts.get(name, (0, 0))
+        counts[name] = files + 1, lines + len(path.read_text("utf-8").splitlines())
+    return counts
+
+
+def print_rooms() -> None:
+    """Print files and lines of every room and of its tests, the largest room first."""
+    root = Path(__file__).resolve().parents[1]
+    source, tests = sizes(root / "src" / "sekgnn"), sizes(root / "tests")
+    rows = {
+        name: [*source.get(name, (0, 0)), *tests.get(name, (0, 0))]
+        for name in sorted({**source, **tests})
+    }
+    rows = dict(sorted(rows.items(), key=lambda item: -item[1][1]))
+    rows["sum"] = [sum(column) for column in zip(*rows.values(), strict=True)]
+    print("| room | files | lines | files of tests | lines of tests |")
+    print("|---|---:|---:|---:|---:|")
+    for name, numbers in rows.items():
+        print(f"| `{name}` | {' | '.join(f'{number:,}' for number in numbers)} |")
+
+
 def main() -> None:
-    """Print the table."""
-    print("| command | files | functions | rooms | crossings | containers |")
+    """Print the tables."""
+    print_rooms()
+    print("\n| command | files | functions | rooms | crossings | containers |")
     print("|---|---:|---:|---:|---:|---:|")
     lists = []
     way: set[str] = set()
@@ -182,7 +211,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["rooms"]:
+        print_rooms()
+    elif len(sys.argv) > 1:
         run(sys.argv[1])
     else:
         main()

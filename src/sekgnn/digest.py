@@ -165,9 +165,9 @@ def number_colours(colours: Colours) -> tuple[Colours, NDArray[np.int64]]:
 
 
 @kernel
-def count_colours(colours: Colours, first: int) -> int:
-    """Return the number of distinct colours of a few objects, from ``first`` on."""
-    return number_colours(colours[first:])[0].shape[0]
+def count_colours(colours: Colours) -> int:
+    """Return the number of distinct colours of a few objects."""
+    return number_colours(colours)[0].shape[0]
 
 
 def colours_of(values: NDArray[Any], use: str) -> Colours:

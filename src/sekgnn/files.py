@@ -270,11 +270,11 @@ def _hold(file: BinaryIO) -> bool:
 
 
 def write_atomically(
-    path: str | os.PathLike[str], writer: Callable[[BinaryIO], object]
+    path: str | os.PathLike[str], content: bytes | Callable[[BinaryIO], object]
 ) -> None:
-    """Call ``writer`` with the draft of :func:`atomic_path` as a binary file."""
+    """Write bytes to :func:`atomic_path`, or whatever a function writes to the file."""
     with atomic_path(path) as draft, draft.open("wb") as file:
-        writer(file)
+        file.write(content) if isinstance(content, bytes) else content(file)
 
 
 def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
@@ -287,8 +287,7 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> N
     paths = (os.path.join(folder, name) for name in files)
     _refuse_odd(Path(folder), [path for path in paths if os.path.islink(path)])
     for name, content in files.items():
-        with atomic_path(Path(folder) / name) as draft:
-            draft.write_bytes(content)
+        write_atomically(Path(folder) / name, content)
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

@@ -17,12 +17,6 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 IMPORTED: list[str] = []
 """Everything imported at the user's request; child processes import it again."""
-_REGISTRIES = (  # the first group that takes a class registers it
-    ("sekgnn.encoding.substructure:ENCODINGS",),
-    ("sekgnn.wl.by_name:EXACT_ENCODINGS",),
-    ("sekgnn.wl.by_name:TESTS",),
-    ("sekgnn.models.graph_model:MODELS", "sekgnn.nn.messages:MESSAGES"),
-)
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
@@ -109,23 +103,18 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         del self._classes[name]
         self.homes.pop(name, None)
 
-    def lookup(self, name: object) -> type[T] | None:
-        """Return the class registered under a name or import path; imports nothing."""
-        if not isinstance(name, str):
-            return None
-        if name in self:
-            return self[name]
-        module, _, attribute = name.partition(":")
-        cls = getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
-        return self._registered(cls)
-
     def known(self, name: object) -> type[T]:
-        """Return the class of a name or import path, or suggest one; no imports."""
+        """Return the class of a name or import path, or suggest one.
+
+        Imports nothing but what the user has named before (:func:`import_named`).
+        """
         registries = [self] if self.fallback is None else [self, self.fallback]
         for registry in registries:
-            if (cls := registry.lookup(name)) is not None:
+            if (cls := registry._lookup(name)) is not None:
                 return cls
         if isinstance(name, str) and ":" in name:
+            if name in IMPORTED:
+                return self.find(name)
             raise ConfigError(
                 f"{self.kind} {name!r} is not known here, and names in files never "
                 f"import code. If you trust it, import it first: sekgnn --import "
@@ -149,10 +138,20 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         """
         if ":" not in name:
             return self.known(name)
-        cls = import_own(name)
+        cls = import_named(name)
         if self.fallback is not None and not self.takes(cls):
             return self.fallback.find(name)
         return self._registered(cls) or self.add(name, cls)
+
+    def _lookup(self, name: object) -> type[T] | None:
+        """Return what is registered under a name, or of the class of an import path."""
+        if not isinstance(name, str):
+            return None
+        if name in self:
+            return self[name]
+        module, _, attribute = name.partition(":")
+        cls = getattr(sys.modules.get(module), "__dict__", {}).get(attribute)
+        return self._registered(cls)
 
     def _registered(self, cls: object) -> type[T] | None:
         """Return what was registered for a class, or for a function wrapped in one."""
@@ -160,8 +159,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return next((m for m in members if getattr(m, "made_of", m) is cls), None)
 
 
-def import_own(name: str) -> Any:
-    """Import a user's module or ``module:Class``, from the working folder too."""
+def import_named(name: str) -> Any:
+    """Import a user's module or ``module:Class``, from the working folder too.
+
+    From then on files may name what it registers, and the class.
+    """
     module_name, _, attribute = name.partition(":")
     folder = os.getcwd()
     added = folder not in sys.path  # installed commands do not search it by themselves
@@ -187,23 +189,6 @@ def import_own(name: str) -> Any:
     if name not in IMPORTED:
         IMPORTED.append(name)
     return getattr(module, attribute) if attribute else module
-
-
-def import_named(name: str) -> None:
-    """Import a user's module; register the class of ``module:Class`` where it fits."""
-    cls = import_own(name)
-    if ":" not in name:
-        return
-    for group in _REGISTRIES:
-        pairs = [path.split(":") for path in group]
-        registries = [getattr(import_module(home), attr) for home, attr in pairs]
-        fitting = [registry for registry in registries if registry.takes(cls)]
-        if fitting and not any(registry.lookup(name) for registry in fitting):
-            for registry in fitting:
-                registry.find(name)
-        if fitting:
-            return
-    raise ConfigError(f"{name!r} is no model, message, encoding or test.")
 
 
 def _path(cls: Any) -> str:

@@ -12,7 +12,7 @@ from studies.defaults.page import defaults_page
 from studies.defaults.trials import TASKS, run_trials
 
 from sekgnn.cli.failures import describe, resumable, warnings_as_notes
-from sekgnn.cli.progress import progress_bar
+from sekgnn.cli.printing import progress_bar
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import write_files
 

@@ -18,7 +18,7 @@ from studies.theorem1.simulation import run_theorem1
 
 from sekgnn.checks import check_positive
 from sekgnn.cli.failures import describe, resumable, warnings_as_notes
-from sekgnn.cli.progress import progress_bar
+from sekgnn.cli.printing import progress_bar
 from sekgnn.errors import ConfigError, MissingExtraError
 from sekgnn.files import write_files
 from sekgnn.graphs.extras import require

@@ -15,7 +15,7 @@ from torch_geometric.nn import GIN, global_add_pool
 from sekgnn.datasets import BRECPair, rook_shrikhande
 from sekgnn.graphs import LabelledGraph, csl_graph, path_graph
 from sekgnn.wl import Colouring, OneWL, WLTest
-from sekgnn.wl.batch import Batch
+from sekgnn.wl.refinement import Batch
 
 UNSORTED = (
     BRECPair(7, "simple_regular", csl_graph(13, 2), csl_graph(13, 3)),

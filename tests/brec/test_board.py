@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from sekgnn.wl import (
     TwoFWL,
     Walks,
     WLTest,
-    make_test,
 )
 from sekgnn.wl.ladder import BOARD, MEMORY_CLASSES, Rung, advised, explored
 
@@ -79,12 +77,6 @@ def test_a_label_stands_for_one_test_on_all_ladders() -> None:
     assert {"1wl", "2fwl"} <= set.intersection(*({r.key for r in x} for x in LADDERS))
 
 
-@pytest.mark.parametrize("rung", BOARD, ids=[rung.key for rung in BOARD])
-def test_every_row_can_be_made_again_from_its_record(rung: Rung) -> None:
-    content = json.loads(json.dumps(rung.test.to_dict()))
-    assert make_test(content.pop("test"), **content) == rung.test
-
-
 def test_memory_grows_as_the_class_says() -> None:
     """Ten times the nodes, at least so much more memory for n² and n³."""
     for rung in BOARD:
@@ -128,7 +120,7 @@ def test_a_run_holds_every_row(asked: list[str]) -> None:
         assert score == replace(
             expected, name=rung.key, label=rung.label, memory=rung.memory
         )
-        assert score.reliable
+        assert score.failures == 0
         assert {"python", "sekgnn", "numpy"} <= set(score.versions)
     assert from_json(to_json(scores)) == scores
 

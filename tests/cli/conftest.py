@@ -9,12 +9,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.brec.cases import UNSORTED as PAIRS
 from typer.testing import CliRunner, Result
 
 from sekgnn.cli.main import app, main
+from sekgnn.datasets import BREC, brec
 from sekgnn.graphs import csl_graph, path_graph, rook_graph, to_graph6
+from sekgnn.wl import KHopWL, OneWL, TwoFWL, ladder
+from sekgnn.wl.ladder import Rung
 
 Run = Callable[..., Result]
+RUNGS = (
+    Rung("1wl", "1-WL", OneWL(), "n·ball"),
+    Rung("khop2", "K-hop, K = 2", KHopWL(2), "n·ball"),
+    Rung("2fwl", "2-FWL", TwoFWL(), "n²"),
+)
 
 
 class Done(NamedTuple):
@@ -38,11 +47,13 @@ def assert_refused(result: Result, *words: str) -> None:
 
 @pytest.fixture
 def run() -> Run:
-    """Run ``sekgnn`` with some arguments in this process."""
+    """Run ``sekgnn`` with some arguments in this process, and see its exit code."""
     runner = CliRunner()
 
-    def invoke(*args: object) -> Result:
-        return runner.invoke(app, [str(arg) for arg in args])
+    def invoke(*args: object, code: int | None = None) -> Result:
+        result = runner.invoke(app, [str(arg) for arg in args])
+        assert code in (None, result.exit_code), result.output
+        return result
 
     return invoke
 
@@ -61,6 +72,18 @@ def run_main(
         return Done(end.value.code, *capsys.readouterr())
 
     return invoke
+
+
+@pytest.fixture
+def small_brec(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace BREC by four pairs, and the scoreboard by three cheap rows."""
+
+    class SmallBREC(BREC):
+        def __init__(self, data_root: object = None) -> None:
+            super(BREC, self).__init__(PAIRS)
+
+    monkeypatch.setattr(brec, "BREC", SmallBREC)
+    monkeypatch.setattr(ladder, "BOARD", RUNGS)
 
 
 @pytest.fixture

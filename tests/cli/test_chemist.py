@@ -67,14 +67,12 @@ def data(tmp_path: Path) -> Path:
 
 
 def ok(run: Run, *args: object) -> str:
-    result = run(*args)
-    assert result.exit_code == 0, result.output
+    result = run(*args, code=0)
     return result.stdout
 
 
 def refused(run: Run, *args: object) -> str:
-    result = run(*args)
-    assert result.exit_code == 2, result.output
+    result = run(*args, code=2)
     assert "Traceback" not in result.output
     return " ".join(result.output.split())
 
@@ -304,7 +302,7 @@ def test_own_features_descriptors_and_fingerprints(
     assert record.model["graph_channels"] > 200
     out = tmp_path / "out.csv"
     with monkeypatch.context() as patch:  # what a log file gets every half minute
-        patch.setattr("sekgnn.cli.progress.SECONDS_BETWEEN_LINES", 0)
+        patch.setattr("sekgnn.cli.printing.SECONDS_BETWEEN_LINES", 0)
         logged = run("predict", place, data, "-o", out, "--columns", "id")
     assert re.fullmatch(rf"graphs: {len(rows)} after \d+ s\n", logged.stderr)
     tests = {int(r["graph"]): r for r in table(place / "predictions.csv")}

@@ -13,25 +13,22 @@ from sekgnn.encoding.encoder import encode_many
 from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.training.run_record import RunRecord
 
-from .conftest import Run, assert_refused
+from .conftest import Run
 
 
 def test_demo(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "demo"
-    result = run("demo", "--output", folder, "--graphs", 9, "--seed", 3, "--epochs", 0)
-    assert result.exit_code == 0, result.output
+    result = run(
+        "demo", "--output", folder, "--graphs", 9, "--seed", 3, "--epochs", 0, code=0
+    )
     assert result.stderr == ""
     assert "graphs per second" in result.stdout
     assert "graph(l=12)) does not separate rook 4×4 and Shrikhande" in result.stdout
     assert "internal[h=1](l=12)) separates rook 4×4 and Shrikhande" in result.stdout
     assert "two triangles" in result.stdout
     assert "6-cycle" in result.stdout
-    assert {file.name for file in folder.iterdir()} == {
-        "encodings.npz",
-        "rook_shrikhande.png",
-        "summary.json",
-    }
-    assert (folder / "rook_shrikhande.png").read_bytes().startswith(b"\x89PNG")
+    names = {"encodings.npz", "rook_shrikhande.png", "summary.json"}
+    assert {file.name for file in folder.iterdir()} == names
 
     summary = json.loads((folder / "summary.json").read_text("utf-8"))
     assert summary["seed"] == 3
@@ -54,8 +51,7 @@ def test_demo_learns_to_count(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     (folder / "sek-gin").mkdir(parents=True)
     (folder / "sek-gin" / "record.json").write_text("of an earlier demo")
-    result = run("demo", "--output", folder, "--graphs", 4, "--epochs", 1)
-    assert result.exit_code == 0, result.output
+    result = run("demo", "--output", folder, "--graphs", 4, "--epochs", 1, code=0)
     assert "GIN's error is" in result.stdout
     errors = json.loads((folder / "summary.json").read_text())["test_mae_of_4_cycles"]
     for model in ("sek-gin", "gin"):
@@ -65,28 +61,6 @@ def test_demo_learns_to_count(run: Run, tmp_path: Path) -> None:
         assert f"{errors[model]:.4f}" in result.stdout
     page = (folder / "report" / "report.html").read_text()
     assert "sek-gin" in page and "cycle4" in page
-
-
-@pytest.mark.parametrize(
-    ("args", "word"),
-    [
-        (("--graphs", 0), "--graphs"),
-        (("--seed", -1), "--seed"),
-        (("--epochs", -1), "--epochs"),
-    ],
-)
-def test_bad_options(
-    run: Run, tmp_path: Path, args: tuple[object, ...], word: str
-) -> None:
-    result = run("demo", "--output", tmp_path / "demo", *args)
-    assert_refused(result, f"{word} must be at least")
-    assert not (tmp_path / "demo").exists()
-
-
-def test_the_output_may_not_be_a_file(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "demo").write_text("mine")
-    assert_refused(run("demo", "--output", tmp_path / "demo", "--graphs", 4))
-    assert (tmp_path / "demo").read_text() == "mine"
 
 
 def test_demo_graphs_depend_only_on_the_seed() -> None:

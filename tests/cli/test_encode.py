@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.small_graphs import write_npz
 
 from sekgnn.encoding import encoding_file
 from sekgnn.encoding.encoder import encode_many
@@ -16,7 +17,6 @@ from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.graphs import (
     path_graph,
     read_graphs,
-    write_npz,
 )
 
 from .conftest import Run
@@ -60,8 +60,7 @@ def test_npz_holds_the_librarys_values(
     run: Run, g6: Path, tmp_path: Path, args: tuple[object, ...], encoding: WalkEncoding
 ) -> None:
     output = tmp_path / "out.npz"
-    result = run("encode", g6, "--output", output, *args)
-    assert result.exit_code == 0, result.output
+    result = run("encode", g6, "--output", output, *args, code=0)
     assert result.stderr == ""
     graphs = read_graphs(g6)
     with np.load(output, allow_pickle=False) as file:
@@ -82,8 +81,7 @@ def test_parquet_holds_one_row_per_node(
     output = tmp_path / "out.parquet"
     encoding = WalkEncoding(2, 3, first_step=first_step)
     args = ("--num-shells", 2, "--walk-length", 3, "--first-step", first_step)
-    result = run("encode", g6, "-o", output, *args)
-    assert result.exit_code == 0, result.output
+    run("encode", g6, "-o", output, *args, code=0)
     expected = np.concatenate(encode_many(read_graphs(g6), encoding))
     file = pq.ParquetFile(output)
     assert file.num_row_groups > 2
@@ -102,11 +100,7 @@ def test_parquet_holds_one_row_per_node(
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
 def test_pieces_make_no_difference(
-    run: Run,
-    g6: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    suffix: str,
+    run: Run, g6: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     whole, cut = tmp_path / f"whole{suffix}", tmp_path / f"cut{suffix}"
     assert run("encode", g6, "-o", whole).exit_code == 0
@@ -120,8 +114,7 @@ def test_pieces_make_no_difference(
 
 def test_json_is_one_object(run: Run, g6: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.npz"
-    result = run("encode", g6, "-o", output, "--dtype", "float32", "--json")
-    assert result.exit_code == 0, result.output
+    result = run("encode", g6, "-o", output, "--dtype", "float32", "--json", code=0)
     said = json.loads(result.stdout)
     encoding = WalkEncoding()
     assert said["graphs"] == 3
@@ -163,8 +156,7 @@ def test_other_inputs(run: Run, tmp_path: Path) -> None:
         ("in.edges", ["--undirected", "add"], [0, 3]),
         ("in.data", ["--format", "graph6"], [0, 3]),
     ]:
-        result = run("encode", tmp_path / source, "-o", output, *extra)
-        assert result.exit_code == 0, result.output
+        run("encode", tmp_path / source, "-o", output, *extra, code=0)
         assert np.load(output)["node_ptr"].tolist() == node_ptr
 
 
@@ -172,13 +164,11 @@ def test_graphs_without_nodes_or_edges(run: Run, tmp_path: Path) -> None:
     write_npz(tmp_path / "in.npz", [path_graph(0), path_graph(1), path_graph(0)])
     for suffix in (".npz", ".parquet"):
         output = tmp_path / f"out{suffix}"
-        result = run("encode", tmp_path / "in.npz", "-o", output)
-        assert result.exit_code == 0, result.output
+        result = run("encode", tmp_path / "in.npz", "-o", output, code=0)
     assert np.load(tmp_path / "out.npz")["node_ptr"].tolist() == [0, 0, 1, 1]
     assert pq.read_table(tmp_path / "out.parquet").column("graph").to_pylist() == [1]
     write_npz(tmp_path / "in.npz", [path_graph(0)])
-    result = run("encode", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
-    assert result.exit_code == 0, result.output
+    result = run("encode", tmp_path / "in.npz", "-o", tmp_path / "out.npz", code=0)
     assert "encoded 1 graph (0 nodes, 0 edges)" in result.stdout
     assert np.load(tmp_path / "out.npz")["values"].shape == (0, 10, 16)
 
@@ -186,8 +176,7 @@ def test_graphs_without_nodes_or_edges(run: Run, tmp_path: Path) -> None:
 def test_self_loops_are_a_note(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "in.edges"
     source.write_text("0 1\n1 0\n1 1\n")
-    result = run("encode", source, "-o", tmp_path / "out.npz")
-    assert result.exit_code == 0
+    result = run("encode", source, "-o", tmp_path / "out.npz", code=0)
     assert result.stderr.startswith("note: ")
     assert "self-loop" in result.stderr
     assert result.stderr.count("\n") == 1
@@ -199,8 +188,7 @@ def test_invalid_smiles_can_be_left_out(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("smiles\nCCO\nC1C\nCC\n")
     output = tmp_path / "out.npz"
-    result = run("encode", source, "-o", output, "--skip-invalid")
-    assert result.exit_code == 0
+    result = run("encode", source, "-o", output, "--skip-invalid", code=0)
     assert "note: left out 1 SMILES" in result.stderr
     assert "row 2 (line 3): 'C1C'" in result.stderr
     assert np.load(output)["rows"].tolist() == [1, 3]

@@ -77,4 +77,4 @@ def test_a_reader_that_goes_away_is_no_verdict(tmp_path: Path) -> None:
         p.stdout.close()
         said = p.stderr.read()
         assert p.wait(timeout=300) == 141
-        assert said in (b"", b"compiling kernels, once per installation ...\n")
+        assert said == b"" or said.startswith(b"compiling kernels")

@@ -39,5 +39,3 @@ def test_pack_show_and_encode(run: Run, tmp_path: Path) -> None:
         values, errors = np.split(saved["values"], 2, axis=1)
         assert saved["channels"][4].endswith("standard error")
     assert (np.abs(values - expected) <= 5 * errors + 1e-12).all()
-    done = run("graph", "pack", source, tmp_path / "graph.txt")
-    assert done.exit_code == 2 and "ends in .csr" in done.output

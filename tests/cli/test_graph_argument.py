@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sekgnn.cli.graph_argument import graph_argument
+from sekgnn.cli.wl_options import graph_argument
 from sekgnn.errors import ConfigError, GraphInputError, MissingExtraError
 from sekgnn.graphs import (
     GRAPH_NAMES,
@@ -22,16 +22,12 @@ from sekgnn.graphs import (
     to_graph6,
 )
 
-NAMES = {
-    "path": "path:5",
-    "cycle": "cycle:6",
-    "complete": "complete:4",
-    "rook": "rook:3:5",
-    "shrikhande": "shrikhande",
-    "petersen": "Petersen",
-    "csl": "csl:41:3",
-    "circulant": "circulant:8:1:2",
-}
+NAMES = ("path:5", "cycle:6", "complete:4", "rook:3:5", "shrikhande", "Petersen",
+         "csl:41:3", "circulant:8:1:2")  # fmt: skip
+NO_NUMBERS = ("²", "-1", "x", "٣", "")
+MISSING = ("no.g6", "no.g6#1", "no/file", "no.parquet", "a.b/no.txt#0", "no#1/no.npz")
+WRONG_TEXTS = ("graph6:", "graph6:!", "smiles:", "smiles:C1C")
+WRONG_NUMBERS = ("rook", "rook:x", "rook:1:2:3", "csl:41", "path:-1")
 PLAIN = (path_graph(4), rook_graph(3), csl_graph(11, 3))  # those of the fixture g6
 
 
@@ -41,9 +37,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("family", GRAPH_NAMES)
-def test_every_family(family: str) -> None:
-    assert graph_argument(NAMES[family]) == LabelledGraph(named_graph(NAMES[family]))
+def test_every_family() -> None:
+    assert {name.partition(":")[0].lower() for name in NAMES} == {*GRAPH_NAMES}
+    for name in NAMES:
+        assert graph_argument(name) == LabelledGraph(named_graph(name))
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -77,28 +74,29 @@ def test_an_edge_list() -> None:
         graph_argument("square.edges", undirected="ad")
 
 
-def test_several_graphs_and_no_number(g6: Path) -> None:
-    with pytest.raises(GraphInputError, match="3 graphs"):
-        graph_argument("some.g6")
-    for number in (3, 40):
-        with pytest.raises(GraphInputError, match=f"some.g6#2; there is no #{number}"):
-            graph_argument(f"some.g6#{number}")
-
-
-@pytest.mark.parametrize("number", ["²", "-1", "x", "٣", ""])
-def test_what_is_no_number(g6: Path, number: str) -> None:
-    with pytest.raises(GraphInputError, match=r"some\.g6#"):
-        graph_argument(f"some.g6#{number}")
-
-
 @pytest.mark.parametrize(
-    "text", ["no.g6", "no.g6#1", "no/file", "no.parquet", "a.b/no.txt#0", "no#1/no.npz"]
+    ("text", "error", "words"),
+    [
+        ("some.g6", GraphInputError, "3 graphs"),
+        ("some.g6#3", GraphInputError, "some.g6#2; there is no #3"),
+        ("some.g6#40", GraphInputError, "some.g6#2; there is no #40"),
+        *((f"some.g6#{n}", GraphInputError, r"some\.g6#") for n in NO_NUMBERS),
+        *((text, GraphInputError, "does not exist") for text in MISSING),
+        *((text, GraphInputError, "(?i)graph6|smiles") for text in WRONG_TEXTS),
+        *((text, ConfigError, "should have the form") for text in WRONG_NUMBERS),
+    ],
 )
-def test_a_missing_file(text: str) -> None:
-    with pytest.raises(GraphInputError, match="does not exist") as got:
+def test_what_cannot_be_read(
+    g6: Path, text: str, error: type[ValueError], words: str
+) -> None:
+    """A number out of range or none, a missing file; a prefix leaves no choice."""
+    if text.startswith("smiles"):
+        pytest.importorskip("rdkit")
+    with pytest.raises(error, match=words) as caught:
         graph_argument(text)
-    path = text.removesuffix("#1").removesuffix("#0")
-    assert str(got.value).startswith(f"{path} ")
+    if text in MISSING:
+        path = text.removesuffix("#1").removesuffix("#0")
+        assert str(caught.value).startswith(f"{path} ")
 
 
 @pytest.mark.parametrize("text", ["rok:4", "", "#2", "C#", "hello world"])
@@ -107,12 +105,6 @@ def test_an_unknown_name_lists_what_there_is(text: str) -> None:
         graph_argument(text)
     for word in (repr(text), *GRAPH_NAMES, "smiles:", "graph6:", ".g6#2"):
         assert word in str(got.value)
-
-
-@pytest.mark.parametrize("text", ["rook", "rook:x", "rook:1:2:3", "csl:41", "path:-1"])
-def test_a_family_with_wrong_numbers(text: str) -> None:
-    with pytest.raises(ConfigError, match="should have the form"):
-        graph_argument(text)
 
 
 @pytest.mark.parametrize(
@@ -130,14 +122,6 @@ def test_graph6_with_a_backslash_is_no_path() -> None:
     graph = graph_argument("graph6:C\\")
     assert (graph.num_nodes, graph.num_edges) == (4, 4)
     assert graph_argument("C\\") == graph
-
-
-@pytest.mark.parametrize("text", ["graph6:", "graph6:!", "smiles:", "smiles:C1C"])
-def test_a_prefix_leaves_no_choice(text: str) -> None:
-    if text.startswith("smiles"):
-        pytest.importorskip("rdkit")
-    with pytest.raises(GraphInputError):
-        graph_argument(text)
 
 
 @pytest.mark.parametrize(

@@ -11,23 +11,7 @@ import typer
 from typer.core import TyperGroup, TyperOption
 
 from sekgnn.cli.main import app
-from sekgnn.datasets.brec import CATEGORIES
-from sekgnn.encoding import ENCODINGS
-from sekgnn.encoding.tasks import BACKENDS
-from sekgnn.models.options import MODEL_KINDS
-from sekgnn.search.study import PRUNERS, SAMPLERS
-from sekgnn.training.config import DTYPES, config_fields
-from sekgnn.wl import EXACT_ENCODINGS, TESTS
 
-_VALUES = {
-    *CATEGORIES, *BACKENDS, *MODEL_KINDS, *PRUNERS, *SAMPLERS, *DTYPES, *TESTS,
-    *ENCODINGS, *EXACT_ENCODINGS, "f1", "paper",
-    *(value for item in config_fields() for value in item.metadata.get("choices", ())),
-} - {"patterns", "parts"}  # fmt: skip
-_NOT_FIRST = {
-    "of", "by", "between", "with", "for", "from", "in", "on", "to", "after", "some",
-    "it", "this", "no",
-}  # fmt: skip
 _ONE_WORDING = (
     "--json", "--quiet", "--data-root", "--smiles", "--add-hydrogens",
     "--skip-invalid", "--undirected", "--config",
@@ -52,14 +36,9 @@ def _options(name: str) -> Iterator[tuple[str, TyperOption, Any]]:
 def test_helps_are_phrases(name: str) -> None:
     for flag, param, _ in _options(name):
         help = param.help or ""
-        first, *rest = help.replace(",", " ").replace(":", " ").split()
-        assert rest, f"{flag}: {help!r} says too little"
-        assert first not in _NOT_FIRST, f"{flag}: {help!r} has no subject"
-        assert first not in _VALUES, f"{flag}: {help!r} begins with its values"
-        assert " it is" not in help, f"{flag}: what is it in {help!r}?"
+        assert len(help.split()) > 1, f"{flag}: {help!r} says too little"
         assert help.count(": ") <= 1, f"{flag}: {help!r} has two lists"
         assert not help.endswith((".", ":")), f"{flag}: {help!r}"
-        assert "(the model's)" not in help
 
 
 @pytest.mark.parametrize("name", _commands())

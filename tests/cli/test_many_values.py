@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from sekgnn.cli.main import app
-from sekgnn.cli.many_values import _NUMBERS, _OPEN, _PAIRS, _WORDS, repeat_flags
+from sekgnn.cli.options import _NUMBERS, _OPEN, _PAIRS, _WORDS, repeat_flags
 from sekgnn.encoding import ENCODINGS
 
 FLAGS = {"--scope", "--radius"}
@@ -35,9 +37,9 @@ def test_one_s_own_words_count(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_values_of_every_repeatable_option_are_known() -> None:
-    group = typer.main.get_command(app)
-    assert isinstance(group, TyperGroup)
-    found = [repeatable(command) for command in group.commands.values()]  # type: ignore[arg-type]
+    group: Any = typer.main.get_command(app)
+    commands = {**group.commands, **group.commands["graph"].commands}
+    found = [repeatable(command) for command in commands.values()]
     assert set().union(*found) == {*_WORDS, *_NUMBERS, *_PAIRS, *_OPEN}
 
 
@@ -84,6 +86,8 @@ def test_further_values_repeat_the_flag(
 def test_values_end_at_the_first_other_word() -> None:
     args = ["--scope", "graph", "rook:4", "ego"]
     assert repeat_flags(args, FLAGS) == args
+    for word in ("-2", "2.0", "²", "٣", "two", "", "1e3"):  # only plain digits
+        assert repeat_flags(["--radius", "1", word], FLAGS) == ["--radius", "1", word]
     args = ["--radius", "1", "--json", "2"]
     assert repeat_flags(args, FLAGS) == args
     args = ["--scope", "ego", "--", "internal"]
@@ -98,8 +102,3 @@ def test_the_first_value_is_taken_as_it_is() -> None:
     assert repeat_flags(["--radius", "--scope", "2"], FLAGS) == [
         "--radius", "--scope", "--radius", "2",
     ]  # fmt: skip
-
-
-def test_only_plain_digits_are_numbers() -> None:
-    for word in ("-2", "2.0", "²", "٣", "two", "", "1e3"):
-        assert repeat_flags(["--radius", "1", word], FLAGS) == ["--radius", "1", word]

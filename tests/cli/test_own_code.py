@@ -81,6 +81,7 @@ class Place:
     def __call__(self, *args: Any) -> Any:
         """Run a command in a process that knows nothing yet, as far as one can."""
         sys.modules.pop("trap", None)
+        IMPORTED.clear()
         Path("sprung").unlink(missing_ok=True)
         for registry in (MODELS, MESSAGES, ENCODINGS, TESTS, EXACT_ENCODINGS):
             for name in [n for n in registry if ":" in n or n == "lifted"]:
@@ -190,15 +191,18 @@ def test_fit_imports_what_a_user_typed_and_no_file(place: Place) -> None:
 
 def test_what_is_none_of_ours_is_refused(place: Place) -> None:
     Path("other.py").write_text("class Other: pass\n")
-    done = place("--import", "other:Other", "info")
-    assert done.exit_code == 2
-    assert "no model" in done.stderr
+    other = ("--import", "other:Other", "train", "data.jsonl", "--target", "y")
+    done = place(*other, "--model", "other:Other")
+    assert done.exit_code == 2 and "is not a model" in done.stderr
+    Path("x.yaml").write_text(yaml.safe_dump({**SMALL, "model": "other:Other"}))
+    done = place("--import", "other:Other", "train", "-c", "x.yaml")
+    assert done.exit_code == 2 and "is not a model" in done.stderr
     done = place("--import", "trap:Nett", "info")
     assert done.exit_code == 2 and "Did you mean 'Net'?" in done.stderr
     done = place("--import", "no_such_module", "info")
     said = " ".join(done.stderr.split())
     assert done.exit_code == 2 and "cannot import 'no_such_module'" in said
-    assert "start where it lies" in said
+    assert "run from its folder" in said
 
 
 def test_a_module_registers_names_and_options_reach_the_model(place: Place) -> None:

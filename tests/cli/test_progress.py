@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sekgnn.cli.progress import progress_bar, progress_stages
+from sekgnn.cli.printing import progress_bar, progress_stages
 
 
 class Terminal(io.StringIO):
@@ -18,38 +18,23 @@ class Terminal(io.StringIO):
 def test_a_log_file_gets_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every half minute, however often there is something to say."""
-    now = iter([0.0, 10.0, 31.0, 40.0, 62.0])
-    monkeypatch.setattr("sekgnn.cli.progress.monotonic", lambda: next(now))
+    """Every half minute; a total of 0 is none, and only what is done is told."""
+    now = iter([0.0, 10.0, 31.0, 40.0, 62.0, 0.0, 31.0])
+    monkeypatch.setattr("sekgnn.cli.printing.monotonic", lambda: next(now))
     with progress_bar("work") as move:
         assert move is not None
         for done in range(1, 5):
             move(done, 8)
+    with progress_bar("graphs") as move:
+        assert move is not None
+        move(7, 0)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
         "work: 2 of 8 (25 %) after 31 s",
         "work: 4 of 8 (50 %) after 62 s",
+        "graphs: 7 after 31 s",
     ]
-
-
-def test_work_of_unknown_length(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A total of 0 is none: only what is done is told, in a log and on a bar."""
-    now = iter([0.0, 31.0])
-    monkeypatch.setattr("sekgnn.cli.progress.monotonic", lambda: next(now))
-    with progress_bar("graphs") as move:
-        assert move is not None
-        move(7, 0)
-    assert capsys.readouterr().err == "graphs: 7 after 31 s\n"
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    with progress_bar("graphs") as move:
-        assert move is not None
-        move(7, 0)
-    assert "graphs: 7" in screen.getvalue()
 
 
 def test_a_bar_on_stderr(
@@ -61,22 +46,12 @@ def test_a_bar_on_stderr(
     with progress_bar("work", shown=False) as move:
         assert move is None
     assert screen.getvalue() == ""
-    with progress_bar("work") as move:
-        assert move is not None
-        move(1, 2)
-        move(2, 2)
-    assert "work" in screen.getvalue()
-    assert capsys.readouterr().out == ""
-
-
-def test_stages_share_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two bars at once; rich allows one display only."""
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    with progress_stages() as stage:
+    with progress_stages() as stage:  # two at once; rich allows one display only
         first, second = stage("first"), stage("second")
         assert first is not None and second is not None
         first(1, 1)
         second(1, 2)
-    assert "first" in screen.getvalue() and "second" in screen.getvalue()
+        second(7, 0)
+    for words in ("first", "second", "second: 7"):
+        assert words in screen.getvalue()
+    assert capsys.readouterr().out == ""

@@ -15,8 +15,9 @@ from .conftest import Run
 
 def test_the_command(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = run("reproduce", "table2", "--only", "wl", "MUTAG", "--status", "-o", out)
-    assert result.exit_code == 0, result.stderr
+    result = run(
+        "reproduce", "table2", "--only", "wl", "MUTAG", "--status", "-o", out, code=0
+    )
     assert "MUTAG-wl-nested" in result.stdout and "2 missing" in result.stdout
     assert not out.exists()
     result = run("reproduce", "all", "--status", "--json", "-o", out)
@@ -28,12 +29,3 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert len(list((tmp_path / "configs").glob("*.yaml"))) == 20
     result = run("reproduce", "table5", "--no-train", "-o", out)
     assert result.exit_code == 0 and "wrote table5.csv" in result.stdout
-    for wrong, words in (
-        (("table9",), "table9"),
-        (("table1", "--only", "nothing-like-it"), "--only takes"),
-        (("table1", "--budget", "0"), "above 0 hours"),
-        (("table1", "--show", "x"), "--show"),
-    ):
-        result = run("reproduce", *wrong, "-o", tmp_path / "new")
-        assert result.exit_code == 2 and words in result.stderr, result.stderr
-    assert not (tmp_path / "new").exists()

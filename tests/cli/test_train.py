@@ -8,13 +8,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
 from tests.training.helpers import leavings, records, write_lines
 
-from sekgnn.cli.options import merged_config
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run import default_folder
 from sekgnn.training.run_record import RunRecord
@@ -65,8 +63,7 @@ def test_a_table_of_molecules_end_to_end(
 ) -> None:
     pytest.importorskip("rdkit")
     words = ("train", molecules, "--target", *target.split())
-    result = run(*words, *SMALL, "-o", "out", "--json")
-    assert result.exit_code == 0, result.output
+    result = run(*words, *SMALL, "-o", "out", "--json", code=0)
     values = json.loads(result.stdout, parse_constant=refuse)
     assert values["results"][0]["metric"] == first
     record = RunRecord.load(tmp_path / "out")
@@ -82,14 +79,10 @@ def test_a_table_of_molecules_end_to_end(
 def test_flags_change_a_preset(run: Run, tmp_path: Path) -> None:
     write_lines(tmp_path / "data.jsonl", records())
     words = ("train", "data.jsonl", "--target", "ring", "--preset", "small")
-    result = run(*words, *SMALL, "--ensemble", 2, "-o", "out", "--quiet")
-    assert result.exit_code == 0, result.output
+    run(*words, *SMALL, "--ensemble", 2, "-o", "out", "--quiet", code=0)
     config = RunRecord.load(tmp_path / "out").config
     shown = [config[k] for k in ("hidden_channels", "ensemble", "keep", "schedule")]
     assert shown == [8, 2, "last", "cosine"]
-    result = run("train", "data.jsonl", "--target", "ring", "--preset", "smal")
-    assert result.exit_code == 2
-    assert "one of ['lbfgs', 'small']" in result.stderr
     assert "lbfgs or small" in run("train", "--help").output
 
 
@@ -97,8 +90,9 @@ def test_numbers_that_are_not_defined_are_null(run: Run, tmp_path: Path) -> None
     """One test graph: its area under the curve is NaN, which is not JSON."""
     items = records(20)
     write_lines(tmp_path / "d.jsonl", items)
-    result = run("train", "d.jsonl", "--target", "ring", *SMALL[:-1], 0.05, "--json")
-    assert result.exit_code == 0, result.output
+    result = run(
+        "train", "d.jsonl", "--target", "ring", *SMALL[:-1], 0.05, "--json", code=0
+    )
     values = json.loads(result.stdout, parse_constant=refuse)
     found = {r["metric"]: r["value"] for r in values["results"]}
     assert found["test_auroc"] is None
@@ -107,8 +101,7 @@ def test_numbers_that_are_not_defined_are_null(run: Run, tmp_path: Path) -> None
 
 def test_the_default_folder_and_the_summary(run: Run, tmp_path: Path) -> None:
     write_lines(tmp_path / "rings.jsonl", records())
-    result = run("train", "rings.jsonl", "--target", "ring", *SMALL)
-    assert result.exit_code == 0, result.output
+    result = run("train", "rings.jsonl", "--target", "ring", *SMALL, code=0)
     folder = tmp_path / "runs" / "rings-gin"
     assert (folder / "record.json").is_file()
     assert "run folder: runs/rings-gin" in result.stdout.replace("\\", "/")
@@ -117,23 +110,8 @@ def test_the_default_folder_and_the_summary(run: Run, tmp_path: Path) -> None:
     assert default_folder(named) == Path("runs/b.c-gin")
     quiet = run("train", "rings.jsonl", "--target", "ring", *SMALL, "--quiet")
     assert (quiet.exit_code, quiet.output) == (0, "")
-    other = run("train", "rings.jsonl", "--target", "ring", *SMALL, "--lr", 0.5)
-    assert other.exit_code == 2
+    other = run("train", "rings.jsonl", "--target", "ring", *SMALL, "--lr", 0.5, code=2)
     assert "lr (0.001 there, 0.5 here)" in other.output
-
-
-def test_flags_override_the_file_and_the_file_the_defaults(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "c.yaml"
-    file.write_text("data: a.csv\nbatch-size: 5\nlr: 1e-2\ntarget: x\n")
-    assert merged_config(None, file, {}) == RunConfig(
-        data="a.csv", batch_size=5, lr=0.01, target=("x",)
-    )
-    keys: dict[str, Any] = {"batch_size": 7, "target": ["p, q", "r"]}
-    found = merged_config("b.csv", file, keys)
-    assert (found.data, found.batch_size, found.lr) == ("b.csv", 7, 0.01)
-    assert found.target == ("p, q", "r")  # a column may hold a comma
 
 
 def test_every_key_can_be_a_flag(run: Run, tmp_path: Path) -> None:
@@ -153,38 +131,6 @@ def test_every_key_can_be_a_flag(run: Run, tmp_path: Path) -> None:
     assert (config.scope, config.radius) == (("graph", "internal"), (1, 2))
     assert (config.self_loops, config.epochs) == ((False, True), 1)
     assert (config.first_step, config.shell_sizes) == (0, 5)
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ([], "no data is named"),
-        (["countng"], "Did you mean 'counting'"),
-        (["d.jsonl"], "say what to predict"),
-        (["d.jsonl", "--target", "nothing"], "no key 'nothing'"),
-        (["d.jsonl", "--target", "size", "--epochs", 0], "epochs must be"),
-        (["d.jsonl", "--target", "size", "--epochs", "many"], "--epochs"),
-        (["d.jsonl", "--target", "size", "--jobs", 0], "--jobs must be"),
-        (["d.jsonl", "--target", "size", "--threads", -1], "--threads must be"),
-        (["d.jsonl", "--target", "size", "--model", "gim"], "Did you mean 'gin'"),
-        (["d.jsonl", "--target", "size", "--frob", 1], "--frob"),
-        (["d.jsonl", "--target", "size", "-c", "none.yaml"], "cannot read the config"),
-        (["d.jsonl", "--target", "size", "-c", "bad.yaml"], "'epochs'"),
-        (["d.jsonl", "--target", "ring", "--loss", "mae"], "is for regression"),
-        (["d.jsonl", "--target", "size", "-o", "d.jsonl"], "is a file, not a folder"),
-    ],
-)
-def test_wrong_commands_say_so_in_one_line_and_leave_nothing(
-    run: Run, tmp_path: Path, args: list[Any], message: str
-) -> None:
-    write_lines(tmp_path / "d.jsonl", records())
-    (tmp_path / "bad.yaml").write_text("epoch: 3\n")
-    result = run("train", *args)
-    assert result.exit_code == 2
-    assert message in " ".join(result.output.replace("│", " ").split())
-    assert "Traceback" not in result.output
-    assert {path.name for path in tmp_path.iterdir()} <= {
-        "d.jsonl", "bad.yaml"}  # fmt: skip
 
 
 @pytest.mark.slow
@@ -225,8 +171,7 @@ def test_numbers_of_a_batch_system_mean_nothing_to_one_device(
     monkeypatch.setenv("SLURM_NTASKS", "4")
     monkeypatch.setenv("SLURM_JOB_NAME", "array")
     file = write_lines(tmp_path / "d.jsonl", records())
-    result = run("train", file, "--target", "size", *SMALL, "-o", "out")
-    assert result.exit_code == 0, result.output
+    result = run("train", file, "--target", "size", *SMALL, "-o", "out", code=0)
     assert "run folder: out" in result.stdout
     assert RunRecord.load(tmp_path / "out").device.endswith(", 1 threads")
     assert (tmp_path / "out" / "model.safetensors").is_file()

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from sekgnn.cli import graph_argument
 from sekgnn.encoding import ENCODINGS
 from sekgnn.graphs import named_graph
 from sekgnn.wl import TESTS, Walks, compare, refinement
@@ -38,7 +37,7 @@ def test_exit_codes(run_main: RunMain, args: tuple[str, ...], code: int) -> None
     if code == FAILED:
         assert (done.out, done.err[:7]) == ("", "error: ")
     else:
-        assert done.err in ("", "compiling kernels, once per installation ...\n")
+        assert done.err == "" or done.err.startswith("compiling kernels")
         assert "rook:4 and shrikhande" in done.out
 
 
@@ -50,7 +49,7 @@ def test_a_defect_is_an_error_and_no_verdict(
     def fail(*args: object, **kwargs: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(graph_argument, "graph_argument", fail)
+    monkeypatch.setattr("sekgnn.cli.wl.graph_argument", fail)
     done = run_main("wl", "path:3", "path:4")
     assert done.code == FAILED
     assert "Traceback" in done.err
@@ -68,8 +67,9 @@ def test_every_test_answers_as_the_library(
     code = SEPARATED if expected.separated else NOT_SEPARATED
     words = run("wl", first, second, "--test", test)
     assert (words.exit_code, words.stdout) == (code, expected.explain() + "\n")
-    printed = run("wl", first, second, "--test", test, "--json", "--threads", 1)
-    assert printed.exit_code == code
+    printed = run(
+        "wl", first, second, "--test", test, "--json", "--threads", 1, code=code
+    )
     assert printed.stdout.count("\n") == 1
     found = json.loads(printed.stdout)
     assert timeless(found) == timeless(json.loads(expected.to_json()))
@@ -108,20 +108,9 @@ def test_labels_count_unless_left_out(run: Run) -> None:
     assert run("wl", "path:3", "CCO", "--no-labels").exit_code == NOT_SEPARATED
 
 
-def test_files(run: Run, g6: Path, tmp_path: Path) -> None:
-    args = (f"{g6}#2", "csl:11:3", "--test", "isomorphism")
-    assert run("wl", *args).exit_code == NOT_SEPARATED
-    edges = tmp_path / "path.edges"
-    edges.write_text("0 1\n1 2\n2 3\n")
-    assert run("wl", edges, f"{g6}#0", "--test", "1wl").exit_code == FAILED
-    added = run("wl", edges, f"{g6}#0", "--test", "1wl", "--undirected", "add")
-    assert added.exit_code == NOT_SEPARATED
-
-
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_all_prints_a_row_per_test(run: Run, first: str, second: str) -> None:
-    result = run("wl", "--all", first, second)
-    assert result.exit_code == SEPARATED
+    result = run("wl", "--all", first, second, code=SEPARATED)
     head, *rows = result.stdout.splitlines()
     assert head.split() == ["test", "verdict", "round", "rounds", "seconds"]
     assert [row.split()[0] for row in rows] == list(TESTS)
@@ -146,10 +135,8 @@ def test_all_as_json(run: Run) -> None:
 
 
 def test_all_is_not_separated_if_no_test_separates(run: Run) -> None:
-    result = run("wl", "--all", "path:3", "rook:1:3", "--json")
-    assert result.exit_code == SEPARATED
-    result = run("wl", "--all", "cycle:3", "rook:1:3")
-    assert result.exit_code == NOT_SEPARATED
+    result = run("wl", "--all", "path:3", "rook:1:3", "--json", code=SEPARATED)
+    result = run("wl", "--all", "cycle:3", "rook:1:3", code=NOT_SEPARATED)
     assert result.stdout.count("not separated") == len(TESTS)
 
 
@@ -161,8 +148,7 @@ def test_a_test_too_large_is_left_out(
     monkeypatch.setattr(refinement, "MEMORY_LIMIT", limit)
     fit = [name for name in TESTS if TESTS[name]().memory(sizes) <= limit]
     assert "3fwl" not in fit
-    result = run("wl", "--all", "rook:4", "shrikhande")
-    assert result.exit_code == SEPARATED
+    result = run("wl", "--all", "rook:4", "shrikhande", code=SEPARATED)
     assert [row.split()[0] for row in result.stdout.splitlines()[1:]] == fit
     notes = result.stderr.splitlines()
     assert len(notes) == len(TESTS) - len(fit)
@@ -177,19 +163,16 @@ def test_all_without_any_verdict_is_an_error(
 ) -> None:
     monkeypatch.setattr(refinement, "MEMORY_LIMIT", 0)
     for extra in ((), ("--json",)):
-        result = run("wl", "--all", "rook:4", "shrikhande", *extra)
-        assert result.exit_code == FAILED
+        result = run("wl", "--all", "rook:4", "shrikhande", *extra, code=FAILED)
         assert "error: no test could be run" in result.stderr
         assert "separated" not in result.stdout
 
 
 def test_without_igraph(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "igraph", None)
-    result = run("wl", "--all", "rook:4", "shrikhande")
-    assert result.exit_code == SEPARATED
+    result = run("wl", "--all", "rook:4", "shrikhande", code=SEPARATED)
     assert "note: isomorphism is left out" in result.stderr
-    alone = run("wl", "rook:4", "shrikhande", "--test", "isomorphism")
-    assert alone.exit_code == FAILED
+    alone = run("wl", "rook:4", "shrikhande", "--test", "isomorphism", code=FAILED)
     assert "pip install 'sekgnn[iso]'" in alone.stderr
 
 
@@ -203,37 +186,6 @@ def test_plot(run: Run, tmp_path: Path) -> None:
     verdict = compare(first, second, "1wl", names=names)
     verdict.plot(tmp_path / "same.png")
     assert file.read_bytes() == (tmp_path / "same.png").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (("--plot", "a.jpg"), "--plot must end in"),
-        (("--threads", 0), "--threads must be"),
-        (("--test", "4fwl"), "--test must be"),
-        (("--test", "2fwl", "--num-hops", 2), "--num-hops means nothing"),
-        (("--undirected", "no"), "--undirected must be"),
-        (("--all", "--plot", "a.png"), "leave out --plot"),
-        (("--all", "--no-multisets"), "single test"),
-        (("--all", "--radius", 1, 2), "single test"),
-    ],
-)
-def test_wrong_options_are_refused_before_any_work(
-    run: Run, monkeypatch: pytest.MonkeyPatch, args: tuple[object, ...], words: str
-) -> None:
-    def never(*args: object, **kwargs: object) -> None:
-        raise AssertionError("work began")
-
-    monkeypatch.setattr("sekgnn.wl.compare", never)
-    monkeypatch.setattr("sekgnn.graphs.families.rook_graph", never)
-    assert_refused(run("wl", "rook:4", "shrikhande", *args), words)
-
-
-@pytest.mark.parametrize("args", [(), ("path:3",), ("path:3", "path:4", "path:5")])
-def test_two_graphs_are_needed(run: Run, args: tuple[str, ...]) -> None:
-    result = run("wl", *args)
-    assert result.exit_code == FAILED
-    assert "Usage" in result.stderr
 
 
 OWN = """
@@ -271,12 +223,10 @@ def test_own_encodings_and_tests_by_import_path(
     assert unknown.exit_code == FAILED and "Import the module" in unknown.stderr
     path = "own_wl_pieces:Degree"
     args = ("cycle:6", "path:6", "--num-hops", 1, "--encoding")
-    result = run("wl", *args, path, "--walk-length", 3)
-    assert result.exit_code == SEPARATED, result.stderr
+    result = run("wl", *args, path, "--walk-length", 3, code=SEPARATED)
     assert "degree 6 against own-degree(walk_length=3): degree 3" in result.stdout
     assert run("wl", *args, "own-degree", "patterns").exit_code == SEPARATED
-    floats = run("wl", *args, "own_wl_pieces:Share")
-    assert floats.exit_code == FAILED
+    floats = run("wl", *args, "own_wl_pieces:Share", code=FAILED)
     assert "'own_wl_pieces:Share' gives floats" in floats.stderr
     assert "integers" in floats.stderr
     far = run("wl", "cycle:6", "path:6", "--test", "own_wl_pieces:Far")

@@ -37,7 +37,6 @@ SET: dict[str, Any] = {
     "pairs": "same",
     "multisets": False,
     "self_loops": False,
-    "internal": True,
     "neighbours": True,
     "patterns": ("cycle3",),
 }
@@ -74,41 +73,21 @@ def test_without_options_every_test_is_the_library_s(test: str) -> None:
         ("sek", {"scope": ["graph"]}, SEK(4, (Walks("graph"),))),
         (
             "sek",
-            {
-                "scope": ["internal"],
-                "radius": [2, 1, 2],
-                "walk_length": 5,
-                "num_hops": 3,
-            },
-            SEK(
-                3,
-                tuple(
-                    Walks("internal", h, num_shells=3, walk_length=5, pairs="all")
-                    for h in (2, 1)
-                ),
-            ),
+            {"scope": ["internal"], "radius": [2, 1, 2], "walk_length": 5,
+             "num_hops": 3},
+            SEK(3, tuple(Walks("internal", h, 3, 5, pairs="all") for h in (2, 1))),
         ),
         (
             "sek",
             {"scope": ["ego", "graph"], "radius": [1], "parts": ["f1", "f3", "f1"]},
-            SEK(
-                4,
-                (
-                    Walks("ego", 1, parts=("f1", "f3"), pairs="all"),
-                    Walks("graph", parts=("f1", "f3")),
-                ),
-            ),
+            SEK(4, (Walks("ego", 1, parts=("f1", "f3"), pairs="all"),
+                    Walks("graph", parts=("f1", "f3")))),
         ),
         (
             "sek",
             {"multisets": False, "radius": [2]},
-            SEK(
-                4,
-                (
-                    Walks("graph", multisets=False),
-                    Walks("internal", 2, multisets=False),
-                ),
-            ),
+            SEK(4, (Walks("graph", multisets=False),
+                    Walks("internal", 2, multisets=False))),
         ),
         (
             "sek2fwl",
@@ -132,7 +111,7 @@ def test_without_options_every_test_is_the_library_s(test: str) -> None:
             SEK(4, (DistanceProfile(4), Walks("graph", walk_length=2))),
         ),
     ],
-)
+)  # fmt: skip
 def test_options(test: str, options: dict[str, Any], expected: WLTest) -> None:
     assert build(test, **options) == expected
 
@@ -157,7 +136,7 @@ def test_each_option_counts_or_is_refused(test: str) -> None:
         (["walks"], ["graph"], {*WALKS, "num_shells"}),
         (["walks"], ["internal"], {*WALKS, "radius"}),
         (["walks"], ["graph", "ego"], {*WALKS, "radius", "num_shells"}),
-        (["inner_wl"], None, {"radius", "marked", "internal"}),
+        (["inner_wl"], None, {"radius", "marked"}),
         (["inner_fwl"], None, {"radius", "neighbours"}),
         (["distances"], None, {"num_shells"}),
         (["patterns", "distances"], None, {"patterns", "num_shells"}),

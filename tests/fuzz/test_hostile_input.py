@@ -26,10 +26,11 @@ from safetensors.torch import save as save_tensors
 from tests.models.helpers import make
 from tests.models.test_model_file import FITTED, bare
 from tests.reports.run_records import holdout
+from tests.small_graphs import write_npz
 
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.files import atomic_path
-from sekgnn.graphs import ReadOptions, csl_graph, path_graph, to_graph6, write_npz
+from sekgnn.graphs import ReadOptions, csl_graph, path_graph, to_graph6
 from sekgnn.graphs.molecules import (
     depict,
     descriptors_of,

@@ -9,7 +9,7 @@ import igraph
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sekgnn.errors import ConfigError, GraphInputError
@@ -17,7 +17,6 @@ from sekgnn.graphs import (
     GRAPH_NAMES,
     Graph,
     barabasi_albert_graph,
-    cfi_graph,
     cfi_pair,
     circulant_graph,
     complete_graph,
@@ -32,15 +31,14 @@ from sekgnn.graphs import (
     rook_graph,
     shrikhande_graph,
 )
-from sekgnn.graphs.graph6 import pair_rank, pair_unrank
-from sekgnn.testing import graphs
+from sekgnn.graphs.graph6 import pair_unrank
 
 
 def isomorphic(a: Graph, b: Graph) -> bool:
     one, two = (
         igraph.Graph(g.num_nodes, g.edge_index().T.tolist()).simplify() for g in (a, b)
     )
-    return bool(one.isomorphic(two))
+    return bool(one.isomorphic_bliss(two))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7])
@@ -123,8 +121,8 @@ def test_pair_numbering() -> None:
     assert list(zip(i.tolist(), j.tolist(), strict=True)) == expected
     far = np.array([2**61, 2**60 + 12345, (2**30) * (2**30 - 1) // 2])
     far = np.concatenate([far, far - 1, far + 1])
-    np.testing.assert_array_equal(pair_rank(*pair_unrank(far)), far)
     i, j = pair_unrank(far)
+    np.testing.assert_array_equal(j * (j - 1) // 2 + i, far)
     assert ((i >= 0) & (i < j)).all()
 
 
@@ -192,52 +190,24 @@ BASES = {
 }
 
 
-def as_igraph(g: Graph) -> igraph.Graph:
-    return igraph.Graph(g.num_nodes, g.edge_index().T.tolist()).simplify()
-
-
-def isomorphic_cfi(a: Graph, b: Graph) -> bool:
-    return bool(as_igraph(a).isomorphic_bliss(as_igraph(b)))
-
-
 @pytest.mark.parametrize("name", BASES)
 def test_pairs(name: str) -> None:
     base = BASES[name]
     plain, twisted = cfi_pair(base)
     degrees = base.degrees
     assert plain.num_nodes == 2 * degrees.sum() + (2 ** (degrees - 1)).sum()
-    for v in range(base.num_nodes):
-        assert degrees[v] > 0
     assert sorted(plain.degrees.tolist()) == sorted(twisted.degrees.tolist())
-    assert not isomorphic_cfi(plain, twisted)
+    assert not isomorphic(plain, twisted)
     rng = np.random.default_rng(0)
     for g in (plain, twisted):
-        assert isomorphic_cfi(g, g.relabel(rng.permutation(g.num_nodes)))
+        assert isomorphic(g, g.relabel(rng.permutation(g.num_nodes)))
 
 
 def test_worked_by_hand() -> None:
     """Over a cycle of n: two cycles of length 3 n, or one of length 6 n."""
     plain, twisted = cfi_pair(cycle_graph(4))
-    assert isomorphic_cfi(plain, cycle_graph(12).disjoint_union(cycle_graph(12)))
-    assert isomorphic_cfi(twisted, cycle_graph(24))
-
-
-@settings(max_examples=40, deadline=None)
-@given(graphs(min_nodes=2, max_nodes=5), st.data())
-def test_parity_of_twists(base: Graph, data: st.DataObject) -> None:
-    assume(base.num_edges > 0 and as_igraph(base).is_connected())
-    edges = [(u, v) for u, v in base.edge_index().T.tolist() if u < v]
-    chosen = data.draw(st.lists(st.sampled_from(edges), max_size=5))
-    plain, twisted = cfi_pair(base)
-    g = cfi_graph(base, chosen)
-    assert isomorphic_cfi(g, twisted if len(chosen) % 2 else plain)
-
-
-def test_twice_is_not_at_all() -> None:
-    base = complete_graph(4)
-    assert cfi_graph(base, [(0, 1), (1, 0)]) == cfi_graph(base)
-    assert isomorphic_cfi(cfi_graph(base, [(0, 1), (2, 3)]), cfi_graph(base))
-    assert isomorphic_cfi(cfi_graph(base, [(2, 3)]), cfi_pair(base)[1])
+    assert isomorphic(plain, cycle_graph(12).disjoint_union(cycle_graph(12)))
+    assert isomorphic(twisted, cycle_graph(24))
 
 
 def test_bases_that_cannot_be() -> None:
@@ -246,11 +216,7 @@ def test_bases_that_cannot_be() -> None:
         with pytest.raises(GraphInputError, match="connected"):
             cfi_pair(base)
     with pytest.raises(GraphInputError, match="17 neighbours"):
-        cfi_graph(complete_graph(18))
-    with pytest.raises(GraphInputError, match=r"\(0, 2\) is not an edge"):
-        cfi_graph(path_graph(3), [(0, 2)])
-    assert cfi_graph(path_graph(0)) == path_graph(0)
-    assert cfi_graph(path_graph(1)) == path_graph(1)
+        cfi_pair(complete_graph(18))
 
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -18,7 +18,7 @@ from sekgnn.graphs import (
     from_networkx,
     path_graph,
     random_graph,
-    read_graph6,
+    read_graphs,
     to_graph6,
 )
 from sekgnn.graphs.graph6 import _write_size
@@ -110,7 +110,7 @@ def data_file(name: str) -> Path:
 @pytest.mark.dataset
 def test_sr25() -> None:
     """15 strongly regular graphs (25, 12, 5, 6)."""
-    many = read_graph6(data_file("sr25/sr251256.g6"))
+    many = read_graphs(data_file("sr25/sr251256.g6"))
     assert len(many) == 15
     eye, ones = np.eye(25, dtype=int), np.ones((25, 25), dtype=int)
     for g in many:

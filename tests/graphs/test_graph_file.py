@@ -17,10 +17,10 @@ from sekgnn.graphs import (
     pack,
     pack_edge_list,
     pack_pairs,
-    parse_edge_list,
     read_graph_file,
     read_graphs,
 )
+from sekgnn.graphs.edge_list import read_edge_list
 
 
 @pytest.mark.parametrize("n", [1, 2, 30, 400])
@@ -47,7 +47,7 @@ def test_a_packed_list_is_the_graph_in_memory(
     packed = pack_edge_list(
         tmp_path / "edges.txt", file, arrays={"x": x}, undirected=rule
     )
-    expected = parse_edge_list(text, undirected=rule)
+    expected = read_edge_list(tmp_path / "edges.txt", undirected=rule)
     assert packed.graph == expected
     np.testing.assert_array_equal(packed.nodes["x"], x)
     assert read_graphs(file) == [expected]
@@ -79,10 +79,6 @@ def test_every_change_of_a_file_is_found(tmp_path: Path) -> None:
     ("text", "message", "options"),
     [
         ("0 1\n1 x\n", r"line 2.*integers", {}),
-        ("0 1\n\n1 2.5\n", r"line 3.*integers", {}),
-        ("0 1\n1 -2\n", r"line 2.*integers", {}),
-        ("0 1\n1 99999999999\n", r"line 2: node id 99999999999.*large", {}),
-        ("0 1\n1\n", "line 2: expected", {}),
         ("0 1\n7 2\n", r"node 7.*count is 5", {"num_nodes": 5}),
         ("# nodes: 4\n0 1\n", "4 and 5", {"num_nodes": 5}),
         ("0 1\n", r"one direction.*0 -> 1", {"undirected": "error"}),

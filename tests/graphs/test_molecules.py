@@ -1,8 +1,9 @@
-"""Molecules with known atoms and bonds, and their features."""
+"""Molecules with known atoms and bonds, their features, and rows that are none."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,18 +11,28 @@ import numpy as np
 import pytest
 
 from sekgnn.errors import GraphInputError, MissingExtraError
-from sekgnn.graphs import as_graph, cycle_graph, from_rdkit, from_smiles, path_graph
+from sekgnn.graphs import (
+    Graph,
+    ReadOptions,
+    as_graph,
+    cycle_graph,
+    from_smiles,
+    path_graph,
+)
 from sekgnn.graphs.molecules import (
     ATOM_FEATURES,
     BOND_FEATURES,
     depict,
     descriptors_of,
+    from_rdkit,
     labelled_from_smiles,
     molecule_features,
     morgan_counts,
     parse_smiles,
     scaffold,
 )
+from sekgnn.graphs.records import read_all
+from sekgnn.graphs.table import DataRow
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -191,3 +202,59 @@ def test_what_rdkit_raises_is_of_the_molecule(
     assert np.isnan(descriptors_of("CCO")).all()
     assert depict(labelled_from_smiles("CCO")) is None
     assert capfd.readouterr().err == ""
+
+
+def read(file: Path, **options: Any) -> tuple[list[Graph], list[int], list[DataRow]]:
+    """Return graphs, their rows, and the rows left out."""
+    records, invalid = read_all(file, ReadOptions(**options), features=False)
+    return [r.graph for r in records], [r.row for r in records], invalid
+
+
+def test_one_column_other_name_and_hydrogens(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("SMILES\nc1ccccc1\n")
+    assert read(file, smiles="SMILES")[0] == [cycle_graph(6)]
+    (benzene,), _, _ = read(file, smiles="SMILES", add_hydrogens=True)
+    assert benzene.num_nodes == 12
+
+
+def test_invalid_rows_are_listed_at_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text('smiles,note\nCC,"two\nlines"\nC1C,"two\nlines"\n\n,empty\nO,\n')
+    with pytest.raises(GraphInputError) as caught:
+        read(file)
+    message = str(caught.value)
+    assert "2 SMILES in column 'smiles' cannot be read" in message
+    assert "row 2 (line 4): 'C1C'" in message
+    assert "row 3 (line 7): ''" in message
+    assert "--skip-invalid" in message
+    assert capfd.readouterr().err == ""
+    graphs, rows, invalid = read(file, skip_invalid=True)
+    assert (graphs, rows) == ([path_graph(2), path_graph(1)], [1, 4])
+    assert invalid == [DataRow(2, 4, ("C1C",)), DataRow(3, 7, ("",))]
+
+
+def test_only_ten_are_shown(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("smiles\n" + "C1C\n" * 13)
+    with pytest.raises(GraphInputError, match=r"(?s)row 10.*and 3 more") as caught:
+        read(file)
+    assert "row 11" not in str(caught.value)
+    with pytest.raises(GraphInputError, match="no graphs"):
+        read(file, skip_invalid=True)
+
+
+def test_parquet(tmp_path: Path) -> None:
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    file = tmp_path / "a.parquet"
+    parquet.write_table(
+        arrow.table({"id": [1, 2, 3], "smiles": ["CCO", None, "C"]}), file
+    )
+    with pytest.raises(GraphInputError, match="row 2: None"):
+        read(file)
+    graphs, rows, _ = read(file, skip_invalid=True)
+    assert (graphs, rows) == ([path_graph(3), path_graph(1)], [1, 3])

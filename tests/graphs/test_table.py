@@ -124,16 +124,6 @@ def test_the_byte_is_counted_from_the_start_of_the_file(tmp_path: Path) -> None:
         list(data_rows(file, ["a"]))
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
-def test_what_cannot_be_opened(tmp_path: Path, name: str) -> None:
-    pytest.importorskip("pyarrow")
-    with pytest.raises(GraphInputError, match="does not exist"):
-        list(data_rows(tmp_path / name, ["a"]))
-    (tmp_path / name).mkdir()
-    with pytest.raises(GraphInputError, match="is a folder"):
-        list(data_rows(tmp_path / name, ["a"]))
-
-
 def test_a_device_that_fails() -> None:
     memory = Path("/proc/self/mem")  # its first page can never be read
     if not memory.exists():

@@ -5,24 +5,38 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from sekgnn.datasets import rook_shrikhande
 from sekgnn.reports.encoding_figure import (
     PLACES,
     SHAPES,
-    _headline,
+    comparison_png,
     step_values,
 )
 from sekgnn.wl.drawing import ring_positions
 
 
-def test_headline() -> None:
+@pytest.mark.parametrize("apart", [True, False])
+def test_the_figure_says_who_tells_them_apart(
+    apart: bool, figures: list[Figure]
+) -> None:
+    """In the headline and above both panels, whose curves are those of the scope."""
+    comparison_png({"graph": False, "internal1": apart})
+    (figure,) = figures
     near = "Walks among a node's neighbours tell rook 4×4 from Shrikhande"
-    assert _headline({"graph": False, "internal1": True}) == (
-        f"{near},\nwalks on the whole graph do not"
+    words = f"{near},\nwalks on the whole graph do not"
+    head = words if apart else "No walk here tells rook 4×4 from Shrikhande"
+    assert figure.texts[0].get_text() == head
+    *_, whole, inside = figure.axes
+    assert whole.get_title(loc="left").endswith(": not told apart")
+    assert inside.get_title(loc="left").endswith(": not told apart") is not apart
+    first, second = (line.get_ydata() for line in inside.lines[:2])
+    np.testing.assert_array_equal(
+        [first, second], step_values("internal1")["across_diagonal/1"]
     )
-    assert _headline({"internal1": True}) == near
-    assert _headline({"graph": False}) == "No walk here tells rook 4×4 from Shrikhande"
+    said = [text.get_text() for text in inside.texts]
+    assert "first difference, t = 3:\n2 against 1.556" in said  # 6 / 3 and 6 * 7 / 27
 
 
 def test_step_values() -> None:

@@ -51,6 +51,7 @@ def lines(axes: Any) -> list[Any]:
         with_curves(train_loss=[1.0, 0.5]),
         with_curves(train_loss=[], val_loss=[]),
         with_curves(),
+        holdout(folds=(*holdout().folds, FoldRecord({}, {}, 0, {}, 0.0))),
     ],
     ids=str,
 )
@@ -106,6 +107,14 @@ def test_the_same_run_gives_the_same_bytes() -> None:
     assert curves_png(holdout(), "a") == curves_png(holdout(), "a")
 
 
+def test_the_mean_ends_with_the_shortest_fold_and_knows_no_nan() -> None:
+    long, short = np.array([1.0, 2.0, 9.0]), np.array([3.0, 6.0])
+    assert common_mean([long, short]).tolist() == [2.0, 4.0]
+    broken = common_mean([long, np.array([NAN, 4.0, math.inf])])
+    assert np.isnan(broken[[0, 2]]).all() and broken[1] == 3.0
+    assert common_mean([]).size == common_mean([long, np.zeros(0)]).size == 0
+
+
 def test_what_is_watched() -> None:
     assert (watched_part(holdout()), watched_metric(holdout())) == ("val", "val_mae")
     assert (watched_part(folds()), watched_metric(folds())) == ("test", "test_accuracy")
@@ -113,15 +122,6 @@ def test_what_is_watched() -> None:
     assert watched_metric(only_loss) is None
     another = with_curves(val_loss=[1.0], val_r2=[0.5])
     assert watched_metric(another) == "val_r2"
-
-
-def test_the_mean_ends_with_the_shortest_fold_and_knows_no_nan() -> None:
-    long, short = np.array([1.0, 2.0, 9.0]), np.array([3.0, 6.0])
-    assert common_mean([long, short]).tolist() == [2.0, 4.0]
-    broken = common_mean([long, np.array([NAN, 4.0, math.inf])])
-    assert np.isnan(broken[[0, 2]]).all() and broken[1] == 3.0
-    assert common_mean([]).size == 0
-    assert common_mean([long, np.zeros(0)]).size == 0
 
 
 @pytest.mark.parametrize(
@@ -141,17 +141,3 @@ def test_log_scale_is_for_positive_values_over_a_decade(
 ) -> None:
     assert needs_log([np.array(values)]) is log
     assert needs_log([]) is False
-
-
-def test_folds_of_different_length(figures: list[Figure]) -> None:
-    long = FoldRecord({}, {"train_loss": [3.0, 2.0, 1.0], "val_loss": [3.0] * 3}, 3,
-                      {}, 1.0)  # fmt: skip
-    short = FoldRecord({}, {"train_loss": [3.0], "val_loss": [3.0]}, 1, {}, 1.0)
-    none = FoldRecord({}, {}, 0, {}, 0.0)
-    for parts, mean in (((long, short), [3.0]), ((short, long), [3.0]),
-                        ((long, none), None), ((none, none), None)):  # fmt: skip
-        figures.clear()
-        curves_png(holdout(folds=parts), "a")
-        named = {str(line.get_label()): line for line in lines(figures[0].axes[0])}
-        thick = named.get("train_loss, mean of 2 folds")
-        assert (None if thick is None else thick.get_ydata().tolist()) == mean

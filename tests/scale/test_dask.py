@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.small_graphs import write_npz
 from torch_geometric.data import Data
 from typer.testing import CliRunner
 
@@ -37,7 +38,6 @@ from sekgnn.graphs import (
     random_regular_graph,
     read_graphs,
     to_graph6,
-    write_npz,
 )
 from sekgnn.transforms import encode_dataset
 

@@ -7,16 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.small_graphs import star
 
 from sekgnn.graphs import Graph, barabasi_albert_graph, path_graph
 from sekgnn.testing import graphs
 from sekgnn.walks import return_probabilities
 from sekgnn.walks.ball import grow_ball, local_ball, new_ball, with_degrees
-
-
-def star(leaves: int) -> Graph:
-    edges = [[0] * leaves, list(range(1, leaves + 1))]
-    return Graph.from_edge_index(edges, leaves + 1, undirected="add")
 
 
 @pytest.mark.parametrize("leaves", [5, 2**16 - 2, 2**16 - 1, 2**16])

@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 import pytest
 
-from sekgnn.walks.vector import WIDTH, add_rows, padded, prefetch, transpose_scaled
+from sekgnn.walks.vector import WIDTH, add_rows, prefetch, transpose_scaled
 
 
 @nb.njit
@@ -78,7 +78,3 @@ def test_transpose_scaled_is_a_scaled_transpose() -> None:
             value = matrix[3 + r * 11 + c] * (0.5 + weights[2 + c])
             expected[7 + c * 13 + r] = value
     np.testing.assert_allclose(out, expected, rtol=1e-15)
-
-
-def test_padded_lengths() -> None:
-    assert [padded(n) for n in (0, 1, 8, 9)] == [0, 8, 8, 16]

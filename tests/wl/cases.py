@@ -62,7 +62,7 @@ def encodings() -> st.SearchStrategy[Encoding]:
     patterns = st.lists(st.sampled_from(PATTERNS), min_size=1, unique=True)
     return st.one_of(
         walks(),
-        st.builds(InnerWL, SMALL, st.booleans(), st.booleans()),
+        st.builds(InnerWL, SMALL, st.booleans()),
         st.builds(InnerFWL, SMALL, st.booleans()),
         st.builds(DistanceProfile, SMALL),
         st.builds(PatternCounts, patterns.map(tuple)),

@@ -23,7 +23,7 @@ from sekgnn.wl import (
     partition,
     refine,
 )
-from sekgnn.wl.batch import Batch
+from sekgnn.wl.refinement import Batch
 
 pytestmark = pytest.mark.dataset
 

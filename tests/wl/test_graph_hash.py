@@ -24,8 +24,8 @@ from sekgnn.graphs import (
     shrikhande_graph,
 )
 from sekgnn.wl import TESTS, Isomorphism, WLTest, compare, refine, wl_hash
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.hop_wl import OneWL
+from sekgnn.wl.refinement import Batch
 
 Pair = tuple[LabelledGraph, LabelledGraph]
 LABELLED = LabelledGraph(path_graph(3), ["C", "C", "O"], {(0, 1): 1, (1, 2): 2})

@@ -79,12 +79,7 @@ ENCODINGS: list[Encoding] = [
     PatternCounts(("cycle4", "clique4")),
     PatternCounts(("cycle5",)),
     PatternCounts(("cycle6",)),
-    *(
-        InnerWL(radius, marked, internal)
-        for radius in (1, 2)
-        for marked in (True, False)
-        for internal in (True, False)
-    ),
+    *(InnerWL(radius, marked) for radius in (1, 2) for marked in (True, False)),
     *(InnerFWL(radius, each) for radius in (1, 2) for each in (False, True)),
 ]
 TESTS: list[WLTest] = [

@@ -68,10 +68,10 @@ def check_reason(
     )
     assert colour["digest"] == colour_text(history[verdict.witness])
     graph = int(verdict.witness >= ptr[1])
-    begin = verdict.run.batch.node_ptr[graph]
-    nodes = [n - begin for n in verdict.run.colouring.nodes_of(verdict.witness)]
-    assert (colour["graph"], colour["nodes"]) == (graph, nodes)
-    assert all(0 <= n < pair[graph].num_nodes for n in nodes)
+    where = verdict.run.colouring.locate(verdict.witness)
+    assert (colour["graph"], colour["nodes"]) == where
+    assert where[0] == graph
+    assert all(0 <= n < pair[graph].num_nodes for n in where[1])
     objects = verdict.run.test.objects
     assert f"{counts[0]} {objects} of first and {counts[1]} of second" in text
     if pair[0].num_nodes == pair[1].num_nodes:

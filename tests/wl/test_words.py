@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.brute_force import distances, landing
+from tests.brute_force import walk_groups
 from tests.brute_force_wl import brute_force_values
 from tests.wl.cases import walks
 
@@ -25,13 +25,13 @@ from sekgnn.wl import (
     compare,
     refine,
 )
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import as_exact
 from sekgnn.wl.encodings.walks import (
     first_differing_step,
     multiset_text,
     step_multisets,
 )
+from sekgnn.wl.refinement import Batch
 from sekgnn.wl.words import ColourWords, counted
 
 Multisets = dict[str, Counter[Fraction]]
@@ -39,37 +39,7 @@ Multisets = dict[str, Counter[Fraction]]
 
 def groups(graph: Graph, v: int, f: Walks) -> list[Multisets]:
     """Return the multisets around a node step by step, straight from the fractions."""
-    reach = distances(graph)[v]
-    nodes = list(range(graph.num_nodes))
-    if f.radius is not None:
-        nodes = [u for u, d in reach.items() if d <= f.radius]
-    inside = f.scope == "internal"
-    if inside:
-        nodes.remove(v)
-    h = landing(graph, nodes, f.walk_length, f.self_loops)
-    shell = {
-        k: [u for u, d in reach.items() if d == k]
-        for k in range(1, (f.radius or f.num_shells) + 1)
-    }
-    shell = {k: nodes for k, nodes in shell.items() if nodes}
-    pairs: dict[str, list[tuple[int, int]]] = {}
-    if "f1" in f.parts and not inside:
-        pairs["returns to the centre"] = [(v, v)]
-    for k, mine in shell.items():
-        if "f2" in f.parts and not inside:
-            pairs[f"walks from the centre to distance {k}"] = [(v, i) for i in mine]
-        if "f3" not in f.parts:
-            continue
-        pairs[f"returns to the nodes at distance {k}"] = [(i, i) for i in mine]
-        pairs[f"walks between nodes at distance {k}"] = [
-            (i, j) for i in mine for j in mine if i != j
-        ]
-        for b, theirs in shell.items():
-            summed = inside and not f.multisets and abs(b - k) == 1
-            if b != k and (f.pairs == "all" or summed):
-                pairs[f"walks from distance {k} to {b}"] = [
-                    (i, j) for i in mine for j in theirs
-                ]
+    h, pairs = walk_groups(f, graph, v)
     return [
         {name: Counter(h[i, j][t] for i, j in some) for name, some in pairs.items()}
         for t in range(f.walk_length)
@@ -178,11 +148,7 @@ def test_distance_profiles_in_words() -> None:
 def test_inner_wl_in_words() -> None:
     batch = Batch.of([LabelledGraph(complete_graph(4)), LabelledGraph(path_graph(4))])
     assert InnerWL(1).words(batch, 0).endswith("4 nodes with degrees [3, 3, 3, 3]")
-    assert (
-        InnerWL(2, internal=True)
-        .words(batch, 4)
-        .endswith("radius 2 without its centre, 2 nodes with degrees [1, 1]")
-    )
+    assert InnerWL(2).words(batch, 4).endswith("3 nodes with degrees [2, 1, 1]")
 
 
 def test_patterns_in_words() -> None:
@@ -215,7 +181,7 @@ def test_equal_words_are_not_set_against_each_other() -> None:
             "internal[h=1](l=16,all pairs,no loops)",
         ),
         (Walks(multisets=False), "graph(l=16,sums)"),
-        (InnerWL(2, internal=True), "inner_wl(radius=2, internal=True)"),
+        (InnerWL(2, marked=False), "inner_wl(radius=2, marked=False)"),
     ],
 )
 def test_encodings_name_their_parameters(f: Walks, text: str) -> None:

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from sekgnn.brec.hotelling import critical_t2, hotelling_t2, released_t2
     from sekgnn.brec.networks import score
     from sekgnn.brec.protocol import RPCProtocol
-    from sekgnn.brec.record import BRECScore, ExactPair, PairScore, TrainedPair
+    from sekgnn.brec.record import BRECScore, ExactPair, TrainedPair
 
 __all__ = [
     "BRECScore",
     "ExactPair",
-    "PairScore",
     "RPCProtocol",
     "TrainedPair",
     "critical_t2",

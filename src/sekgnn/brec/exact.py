@@ -28,10 +28,9 @@ from sekgnn.graphs.families import cycle_graph, path_graph
 from sekgnn.graphs.graph import Graph
 from sekgnn.parallel import Progress, run_chunks, usable_cores
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.by_name import make_test
 from sekgnn.wl.ladder import BOARD, Rung
-from sekgnn.wl.refinement import Refinement, WLTest, refine
+from sekgnn.wl.refinement import Batch, Refinement, WLTest, refine
 
 _PACKAGES = ("sekgnn", "numpy", "numba", "igraph")
 
@@ -73,7 +72,7 @@ def score_exact(
     for each in tests:
         for pair in wanted:
             each.check_memory([pair.first.num_nodes, pair.second.num_nodes])
-        refine(each, _batch(path_graph(3), cycle_graph(3)), threads=1)  # compiles
+        refine(each, Batch.of((path_graph(3), cycle_graph(3))), threads=1)  # compiles
     order = np.argsort([-pair.first.num_nodes for pair in wanted], kind="stable")
     done: dict[int, ExactPair] = {}
 
@@ -163,13 +162,7 @@ def _same_code(old: AnyScore, new: AnyScore) -> bool:
 
 
 def relabelled(graph: Graph, rng: np.random.Generator) -> Graph:
-    """Return ``graph`` under random new names.
-
-    Example:
-        >>> from sekgnn.graphs import path_graph
-        >>> sorted(relabelled(path_graph(3), np.random.default_rng(0)).degrees.tolist())
-        [1, 1, 2]
-    """
+    """Return ``graph`` under random new names."""
     return graph.relabel(rng.permutation(graph.num_nodes))
 
 
@@ -192,7 +185,7 @@ def _score_pair(
 
 
 def _verdict(test: WLTest, *graphs: Graph) -> Refinement:
-    batch = _batch(*graphs)
+    batch = Batch.of(graphs)
     return refine(test, batch, keep_history=False, stop_when_apart=True, threads=1)
 
 
@@ -206,7 +199,3 @@ def _differences(run: Refinement, again: Refinement) -> int:
     rounds = min(len(run.digests), len(again.digests))
     differ = run.digests[:rounds] != again.digests[:rounds]  # [rounds, 2, 2]
     return int(differ.any(axis=(0, 2)).sum())
-
-
-def _batch(*graphs: Graph) -> Batch:
-    return Batch.of(graphs)

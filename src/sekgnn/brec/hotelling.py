@@ -138,18 +138,13 @@ def relative_spread(outputs: ArrayLike) -> float:
     return float(np.sqrt(np.sum((z - z.mean(axis=0)) ** 2) / np.sum(z**2)))
 
 
-def critical_t2(num_pairs: int, dim: int, level: float = 0.95) -> float:
-    r"""Return the point that T² exceeds by chance with probability 1 - ``level``.
+def critical_t2(num_pairs: int, dim: int) -> float:
+    r"""Return the 95 % point of T² for q pairs of d dimensions, d below q.
 
-    .. math:: \frac{(q - 1)\, d}{q - d}\, F^{-1}_{d,\, q - d}(\text{level})
-
-    Args:
-        num_pairs: q.
-        dim: d, below q.
-        level: Probability, in (0, 1).
+    .. math:: \frac{(q - 1)\, d}{q - d}\, F^{-1}_{d,\, q - d}(0.95)
 
     Raises:
-        ConfigError: If ``dim`` is not below ``num_pairs`` or ``level`` not in (0, 1).
+        ConfigError: If ``dim`` is not below ``num_pairs``.
 
     Example:
         >>> round(critical_t2(32, 16), 2)
@@ -163,9 +158,7 @@ def critical_t2(num_pairs: int, dim: int, level: float = 0.95) -> float:
             f"outputs of {d} dimensions need more than {d} copies of each graph, got "
             f"{q}; raise copies or let the model return fewer (BREC: 32 and 16)."
         )
-    if not 0 < level < 1:
-        raise ConfigError(f"level must lie between 0 and 1, got {level}.")
-    return float((q - 1) * d / (q - d) * fdtri(d, q - d, level))
+    return float((q - 1) * d / (q - d) * fdtri(d, q - d, 0.95))
 
 
 def _moments(difference: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -254,7 +254,8 @@ def compare(
     drawing, training = np.random.SeedSequence([protocol.seed, pair.index]).spawn(2)
     rng = np.random.default_rng(drawing)
     different, alike = draw_copies(pair, protocol.copies, rng)
-    with torch.random.fork_rng(_gpus(device)):
+    gpus = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(gpus):
         torch.manual_seed(int(training.generate_state(1, np.uint64)[0]))
         model = make_model().to(device)
         size = protocol.batch_size
@@ -308,13 +309,6 @@ def draw_copies(
 def pair_fingerprint(pair: BRECPair) -> str:
     """Return a short text that changes with either graph."""
     return f"{pair.first.fingerprint()[:16]}-{pair.second.fingerprint()[:16]}"
-
-
-def _gpus(device: torch.device) -> list[int]:
-    """Return the GPUs whose random state must be restored."""
-    if device.type != "cuda":
-        return []
-    return [torch.cuda.current_device() if device.index is None else device.index]
 
 
 def _batches(

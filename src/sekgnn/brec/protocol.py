@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sekgnn.brec.hotelling import critical_t2
-from sekgnn.checks import check_positive, check_seed
 from sekgnn.errors import ConfigError
-from sekgnn.parameters import parameter
+from sekgnn.parameters import check_fields, parameter
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class RPCProtocol:
         batch_size: Graphs per step, even: half of them of each graph.
         lr: Learning rate of Adam.
         weight_decay: Of Adam.
-        margin: Of the loss.
+        margin: Of the loss, in [-1, 1].
         stop_loss: Training ends when the mean loss of an epoch is below this.
         decided: Training ends with the first batch in which the mean outputs of the two
             graphs differ by more than this part of the outputs' size, or by less than
@@ -43,51 +41,43 @@ class RPCProtocol:
         ConfigError: If a value cannot work.
     """
 
-    copies: int = 32
-    epochs: int = parameter(20, "largest number of epochs per pair")
+    copies: int = field(default=32, metadata={"low": 2})
+    epochs: int = parameter(20, "largest number of epochs per pair", low=0)
     batch_size: int = parameter(
-        16, "graphs per step, half of them copies of each graph"
+        16, "graphs per step, half of them copies of each graph", low=2
     )
-    lr: float = parameter(1e-4, "learning rate of Adam")
-    weight_decay: float = parameter(1e-4, "L2 penalty of Adam")
+    lr: float = parameter(1e-4, "learning rate of Adam", above=0)
+    weight_decay: float = parameter(1e-4, "L2 penalty of Adam", low=0)
     margin: float = parameter(
-        0.0, "margin of the loss, the cosine below which a pair costs nothing"
+        0.0,
+        "margin of the loss, the cosine below which a pair costs nothing",
+        low=-1,
+        high=1,
     )
-    stop_loss: float = parameter(0.2, "loss below which training ends")
+    stop_loss: float = parameter(0.2, "loss below which training ends", low=-1)
     decided: float | None = parameter(
         None,
         "difference of a batch's outputs, as a part of their size, above which "
         "training ends; it then ends below rounding errors, too",
         shown="train on",
+        above=0,
     )
     epsilon: float | None = parameter(
         None,
         "relative size of rounding errors of the outputs, below which nothing counts",
         shown="1e-6 in float32, 1e-10 in float64",
+        above=0,
     )
-    threshold: float | None = None
-    seed: int = 2023
+    threshold: float | None = field(default=None, metadata={"above": 0})
+    seed: int = field(default=2023, metadata={"low": 0, "high": 2**64 - 1})
 
     def __post_init__(self) -> None:
-        check_positive("copies", self.copies, 2)
-        check_positive("epochs", self.epochs, 0)
-        check_positive("batch_size", self.batch_size, 2)
-        check_seed(self.seed)
+        check_fields(self)
         if self.batch_size % 2:
             raise ConfigError(
                 f"batch_size must be even, got {self.batch_size}: a batch holds as "
                 "many copies of the one graph as of the other."
             )
-        optional = "decided", "epsilon", "threshold"
-        above = ("lr", *optional)
-        for name in (*above, "weight_decay", "margin", "stop_loss"):
-            value = getattr(self, name)
-            if name in optional and value is None:
-                continue
-            fits = isinstance(value, float | int) and math.isfinite(value)
-            if not fits or (name in above and not value > 0):
-                kind = "a number above 0" if name in above else "a finite number"
-                raise ConfigError(f"{name} must be {kind}, got {value!r}.")
 
     def threshold_for(self, dim: int) -> float:
         """Return the threshold for outputs of ``dim`` dimensions.

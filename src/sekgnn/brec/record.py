@@ -23,42 +23,6 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class PairScore:
-    """The outcome for one pair, of a test or of a network.
-
-    Attributes:
-        index: Number of the pair in BREC.
-        category: A key of :data:`sekgnn.datasets.CATEGORIES`, or your own.
-        seconds: Processor time, without copies for a test, without compilation for a
-            network.
-    """
-
-    index: int
-    category: str
-    seconds: float = field(compare=False)
-
-    @property
-    def separated(self) -> bool:
-        """Whether the pair counts as told apart."""
-        raise NotImplementedError
-
-    @property
-    def failures(self) -> int:
-        """How many copies were told apart from their own graph; should be 0."""
-        raise NotImplementedError
-
-    @property
-    def invariant(self) -> bool:
-        """Whether copies of one graph had the same output, up to rounding errors."""
-        return self.failures == 0
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The columns of tables to which the pair adds."""
-        return {"separated": int(self.separated), "total": 1}
-
-
 class _OfTest(TypedDict):
     tests: list[dict[str, Any]]
     copies: int
@@ -71,21 +35,24 @@ class _OfNetwork(TypedDict):
     protocol: dict[str, Any]
 
 
-P = TypeVar("P", bound=PairScore)
-
-
 @dataclass(frozen=True)
-class ExactPair(PairScore):
+class ExactPair:
     """The verdict of a test on one pair.
 
     Attributes:
+        index: Number of the pair in BREC.
+        category: A key of :data:`sekgnn.datasets.CATEGORIES`, or your own.
+        seconds: Processor time, without copies.
         round: The round in which the graphs were told apart; ``None`` for never.
-        false_separations: Relabelled copies that were told apart from their graph,
-            in the rounds that decided the pair.
+        failures: Relabelled copies that were told apart from their graph, in the
+            rounds that decided the pair; should be 0.
     """
 
+    index: int
+    category: str
+    seconds: float = field(compare=False)
     round: int | None
-    false_separations: int
+    failures: int
 
     @property
     def separated(self) -> bool:
@@ -93,16 +60,19 @@ class ExactPair(PairScore):
         return self.round is not None
 
     @property
-    def failures(self) -> int:
-        """The false separations."""
-        return self.false_separations
+    def counts(self) -> dict[str, int]:
+        """The columns of tables to which the pair adds."""
+        return {"separated": int(self.separated), "total": 1}
 
 
 @dataclass(frozen=True)
-class TrainedPair(PairScore):
+class TrainedPair:
     """The statistics of a network on one pair.
 
     Attributes:
+        index: Number of the pair in BREC.
+        category: A key of :data:`sekgnn.datasets.CATEGORIES`, or your own.
+        seconds: Processor time, without compilation.
         graphs: Fingerprint of the two graphs.
         t2: T² between the two graphs.
         t2_reliability: T² between copies of one graph.
@@ -115,6 +85,9 @@ class TrainedPair(PairScore):
         epochs: Epochs trained.
     """
 
+    index: int
+    category: str
+    seconds: float = field(compare=False)
     graphs: str
     t2: float
     t2_reliability: float
@@ -137,41 +110,33 @@ class TrainedPair(PairScore):
         return self.t2 > self.threshold and not self.failures
 
     @property
-    def released_separated(self) -> bool:
-        """Whether the released code calls the pair correct.
-
-        Its statistic is above the threshold, and not close to that between copies of
-        one graph, as ``torch.isclose(..., atol=1e-6)`` has it.
-        """
-        apart = abs(self.released_t2 - self.released_reliability)
-        close = apart <= 1e-6 + 1e-5 * abs(self.released_reliability)
-        return self.released_t2 > self.threshold and not close
-
-    @property
-    def released_failures(self) -> int:
-        """1 if the pair fails the reliability check of the released code, else 0."""
-        return int(not self.released_reliability < self.threshold)
+    def invariant(self) -> bool:
+        """Whether copies of one graph had the same output, up to rounding errors."""
+        return self.spread < INVARIANT
 
     @property
     def counts(self) -> dict[str, int]:
         """The columns of tables to which the pair adds.
 
-        ``released`` is the final score of the released code, which subtracts the pairs
-        that fail its reliability check, correct or not.
+        The released code calls a pair correct if its statistic is above the threshold
+        and not close to that between copies of one graph, as ``torch.isclose(...,
+        atol=1e-6)`` has it. From these it subtracts the pairs that fail its reliability
+        check, correct or not.
         """
-        failed = self.released_failures
+        apart = abs(self.released_t2 - self.released_reliability)
+        close = apart <= 1e-6 + 1e-5 * abs(self.released_reliability)
+        correct = self.released_t2 > self.threshold and not close
+        failed = not self.released_reliability < self.threshold
         return {
             "separated": int(self.separated),
             "failures": self.failures,
-            "released": self.released_separated - failed,
-            "released_failures": failed,
+            "released": int(correct) - int(failed),
+            "released_failures": int(failed),
             "total": 1,
         }
 
-    @property
-    def invariant(self) -> bool:
-        """Whether copies of one graph had the same output, up to rounding errors."""
-        return self.spread < INVARIANT
+
+P = TypeVar("P", bound=ExactPair | TrainedPair)
 
 
 @dataclass(frozen=True)
@@ -223,16 +188,6 @@ class BRECScore(Generic[P]):
     def failures(self) -> int:
         """False separations of a test, or pairs that failed the reliability check."""
         return sum(pair.failures for pair in self.pairs)
-
-    @property
-    def reliable(self) -> bool:
-        """Whether no copy was told apart from its graph."""
-        return self.failures == 0
-
-    @property
-    def invariant(self) -> bool:
-        """Whether a network always gave copies of one graph the same output."""
-        return all(pair.invariant for pair in self.pairs)
 
     @property
     def seconds(self) -> float:
@@ -293,8 +248,9 @@ class BRECScore(Generic[P]):
                 "copies of one and the same graph apart. Its output depends on the "
                 "order of nodes or on chance; do not rely on the separated pairs."
             )
-        if not self.invariant:
-            variant = sum(not pair.invariant for pair in self.pairs)
+        networks = [pair for pair in self.pairs if isinstance(pair, TrainedPair)]
+        variant = sum(not pair.invariant for pair in networks)
+        if variant:
             return (
                 f"NOT INVARIANT: in {variant} of {total} pairs the output changed "
                 "between copies of one and the same graph, though not its mean. It "
@@ -343,7 +299,7 @@ AnyScore = BRECScore[Any]
 """A score of either kind of pairs."""
 
 
-def _total(pairs: Iterable[PairScore]) -> Counter[str]:
+def _total(pairs: Iterable[ExactPair | TrainedPair]) -> Counter[str]:
     total: Counter[str] = Counter()
     for pair in pairs:
         total.update(pair.counts)

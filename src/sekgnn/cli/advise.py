@@ -17,7 +17,7 @@ from sekgnn.cli.options import (
     option,
     with_flags,
 )
-from sekgnn.cli.printing import print_table, say, say_json
+from sekgnn.cli.printing import print_table, progress_stages, say, say_json
 from sekgnn.training.config import config_fields
 
 if TYPE_CHECKING:
@@ -60,17 +60,14 @@ def advise(
     the class can reach on these data, and the cost of encoding them. Then one
     sentence of advice, the training command, and the scores of ridge and forest.
     """
-    from sekgnn.cli.progress import progress_stages
     from sekgnn.errors import ConfigError
-    from sekgnn.files import write_atomically
+    from sekgnn.files import check_target, write_atomically
     from sekgnn.training.advise import advise as ask
 
     if not limit > 0:
         raise ConfigError(f"--limit must be a number of seconds above 0, got {limit}.")
-    if output is not None and not output.parent.is_dir():
-        raise ConfigError(
-            f"the folder {output.parent} does not exist; create it first."
-        )
+    if output is not None:
+        check_target(output)
     config = merged_config(data, None, keys)
     with progress_stages(shown=not (quiet or json)) as stage:
         advice = ask(
@@ -79,8 +76,7 @@ def advise(
     if output is not None:
         from sekgnn.reports.advice_page import advice_page
 
-        content = advice_page(advice).encode()
-        write_atomically(output, lambda file: file.write(content))
+        write_atomically(output, advice_page(advice).encode())
     if json:
         say_json(advice.to_dict(), ensure_ascii=False, allow_nan=False)
     elif not quiet:

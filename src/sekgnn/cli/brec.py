@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
@@ -19,8 +20,7 @@ from sekgnn.cli.options import (
     option,
     with_flags,
 )
-from sekgnn.cli.printing import say, say_json
-from sekgnn.cli.progress import progress_bar, progress_stages
+from sekgnn.cli.printing import progress_bar, progress_stages, say, say_json
 from sekgnn.cli.wl_options import build_test, flags_of_tests
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import make_folder, visible_names, write_files
@@ -29,6 +29,7 @@ from sekgnn.training.config import config_fields
 
 if TYPE_CHECKING:
     from sekgnn.brec.record import AnyScore
+    from sekgnn.datasets import BREC
 
 _UNUSED = ("edge_features", "max_neighbors")  # BREC's graphs are small and plain
 _FOLDER = Path("results/brec")
@@ -56,14 +57,16 @@ def _networks() -> dict[str, list[Any]]:
     """Return the fields of a network, of its training and of its row."""
     from sekgnn.brec.protocol import RPCProtocol
 
-    network = [
-        item
+    keys = {
+        item.name: item
         for item in config_fields()
         if (item.metadata["section"] in ("model", "encoding") or item.name == "dtype")
         and item.name not in _UNUSED
-    ]
+    }
+    about = {**keys["model"].metadata, "shown": "none: a test"}
+    keys["model"] = free_field("model", keys["model"].type, **about)
     return {
-        "Which network": network,
+        "Which network": [*keys.values()],
         "Its training": [*fields(RPCProtocol)],
         "Its row": [*fields(_Row)],
     }
@@ -75,17 +78,9 @@ def _sections() -> dict[str, list[Any]]:
     tests = flags_of_tests(networks["Which network"])
     shared = {flag_of(item) for item in tests}
     return {"Which test": tests} | {
-        title: [_alone(item) for item in items if flag_of(item) not in shared]
+        title: [item for item in items if flag_of(item) not in shared]
         for title, items in networks.items()
     }
-
-
-def _alone(item: Any) -> Any:
-    """Return a field; that of ``--model`` says what its absence means."""
-    if item.name != "model":
-        return item
-    about = {**item.metadata, "shown": "none: a test"}
-    return free_field(item.name, item.type, **about)
 
 
 @with_flags(_sections)
@@ -148,9 +143,11 @@ def brec(
     and trained.md. The same command continues an interrupted run; with other
     --numbers or --category the row grows.
     """
-    from sekgnn.brec.exact import score_exact
-    from sekgnn.brec.record import read_scores
     from sekgnn.datasets.brec import BREC
+
+    def pairs() -> BREC:
+        every = BREC(data_root)
+        return every.select(*category) if category else every
 
     shown = not (quiet or json)
     test = options.pop("test", None)
@@ -160,7 +157,7 @@ def brec(
         drawn = {"copies": copies, "seed": seed}
         options |= {key: value for key, value in drawn.items() if value is not None}
         file = output or _FOLDER / "trained.json"
-        _run_network(options, category, data_root, file, threads, json, shown)
+        _run_network(options, pairs, file, threads, json, shown)
         return
     _, *networks = _sections().values()
     for item in chain(*networks):
@@ -175,34 +172,37 @@ def brec(
             "--all runs the tests of the scoreboard as they are; leave out the options "
             "of a single test."
         )
+    folder = output or _FOLDER
     if no_run:
-        folder = output or _FOLDER
-        cure = "Leave out --no-run to make it."
-        scores = read_scores(folder / "exact.json", cure, trained=False)
-        if not scores:
-            raise GraphInputError(
-                f"{folder} has no exact.json; leave out --no-run to make it."
-            )
-        _write_board(scores, folder, json, shown)
+        _write_board(_finished_board(folder), folder, json, shown)
         return
     if "self_loops" in options:  # networks take both; for a test the last one holds
         options["self_loops"] = options["self_loops"][-1]
     chosen = build_test(test or "sek", options)
-    pairs = BREC(data_root)
-    if category:
-        pairs = pairs.select(*category)
-    settings: dict[str, Any] = dict(
-        pairs=pairs,
-        copies=1 if copies is None else copies,
-        seed=seed or 0,
-        threads=threads,
-    )
+    settings: dict[str, Any] = {
+        "pairs": pairs(),
+        "copies": 1 if copies is None else copies,
+        "seed": seed or 0,
+        "threads": threads,
+    }
     if all:
-        _run_all(settings, output or _FOLDER, json, shown)
+        _run_all(settings, folder, json, shown)
         return
+    from sekgnn.brec.exact import score_exact
+
     with progress_bar("pairs", shown=shown) as progress:
         score = score_exact(chosen, progress=progress, **settings)
     say_json(score.to_dict()) if json else say(score.table())
+
+
+def _finished_board(folder: Path) -> tuple[AnyScore, ...]:
+    from sekgnn.brec.record import read_scores
+
+    cure = "leave out --no-run to make it."
+    scores = read_scores(folder / "exact.json", cure.capitalize(), trained=False)
+    if not scores:
+        raise GraphInputError(f"{folder} has no exact.json; {cure}")
+    return scores
 
 
 def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) -> None:
@@ -230,22 +230,17 @@ def _write_board(
     write_files(output, files)
     if json:
         say(files["exact.json"].decode(), nl=False)
-        return
-    if not shown:
-        return
-    for score in scores:
-        say(f"{score.separated:>4}  {score.seconds:>8.2f} s  {score.label}")
-    wrong = sum(score.failures for score in scores)
-    say(
-        f"{wrong} false separations; wrote exact.json, exact.md and exact.png to "
-        f"{output}"
-    )
+    elif shown:
+        for score in scores:
+            say(f"{score.separated:>4}  {score.seconds:>8.2f} s  {score.label}")
+        wrong = sum(score.failures for score in scores)
+        names = "exact.json, exact.md and exact.png"
+        say(f"{wrong} false separations; wrote {names} to {output}")
 
 
 def _run_network(
     options: dict[str, Any],
-    category: list[str] | None,
-    data_root: Path | None,
+    pairs_of: Callable[[], BREC],
     output: Path,
     threads: int | None,
     json: bool,
@@ -253,7 +248,6 @@ def _run_network(
 ) -> None:
     """Train a network on every pair, and add its row to the board in ``output``."""
     from sekgnn.brec.protocol import RPCProtocol
-    from sekgnn.datasets.brec import BREC
 
     encodings = options.pop("encodings", None)
     if encodings is not None:
@@ -270,9 +264,7 @@ def _run_network(
     config = merged_config(None, None, network)
     protocol, row = RPCProtocol(**training), _Row(**about)
     check_positive("--jobs", row.jobs)
-    pairs = BREC(data_root)
-    if category:
-        pairs = pairs.select(*category)
+    pairs = pairs_of()
     import torch
 
     from sekgnn.brec.recipes import Recipe, pair_numbers, pairs_folder, run_recipe
@@ -280,21 +272,15 @@ def _run_network(
 
     if row.numbers is not None:
         wanted = {*pair_numbers(row.numbers)}
-        pairs = BREC.of(pair for pair in pairs if pair.index in wanted)
+        pairs = type(pairs).of(pair for pair in pairs if pair.index in wanted)
     subset = None if row.subset is None else pair_numbers(row.subset)
     recipe = Recipe.of(config)
     name = row.name or config.model
     torch.set_num_threads(threads or row.jobs)
+    more: dict[str, Any] = {"pairs": pairs, "subset": subset, "jobs": row.jobs}
     with progress_bar("pairs", shown=shown) as progress, resumable():
         scores = run_recipe(
-            name,
-            recipe,
-            output,
-            pairs=pairs,
-            protocol=protocol,
-            subset=subset,
-            jobs=row.jobs,
-            progress=progress,
+            name, recipe, output, protocol=protocol, progress=progress, **more
         )
     files = trained_files(scores, output.name)
     write_files(output.parent, files)
@@ -302,14 +288,13 @@ def _run_network(
     score = next(each for each in scores if each.name == name)
     if json:
         say_json(score.to_dict())
-        return
-    if not shown:
-        return
-    say(score.table())
-    if score.subset is not None:
-        rest = score.outside.counts()
-        say(
-            f"Outside the {len(score.subset)} pairs that it was chosen on: "
-            f"{rest['separated']} of {rest['total']} (released: {rest['released']})."
-        )
-    say(f"wrote {output} and {next(iter(files))}")
+    elif shown:
+        say(score.table())
+        if score.subset is not None:
+            rest = score.outside.counts()
+            right = f"{rest['separated']} of {rest['total']}"
+            say(
+                f"Outside the {len(score.subset)} pairs that it was chosen on: {right} "
+                f"(released: {rest['released']})."
+            )
+        say(f"wrote {output} and {next(iter(files))}")

@@ -16,8 +16,7 @@ from typing import Any
 import typer
 
 from sekgnn.cli.options import QUIET, option
-from sekgnn.cli.printing import print_table, say
-from sekgnn.cli.progress import progress_bar
+from sekgnn.cli.printing import print_table, progress_bar, say
 from sekgnn.errors import OutputError
 from sekgnn.files import make_folder, visible_names, write_atomically
 
@@ -87,7 +86,7 @@ def demo(
     }
     figure = output / "rook_shrikhande.png"
     png = comparison_png({s: verdict.separated for s, verdict in verdicts.items()})
-    write_atomically(figure, lambda file: file.write(png))
+    write_atomically(figure, png)
 
     say("\n3. What tells them apart, in exact arithmetic")
     why = (
@@ -113,7 +112,7 @@ def demo(
     }
     text = json_format.dumps(summary, indent=2, ensure_ascii=False) + "\n"
     record = output / "summary.json"
-    write_atomically(record, lambda file: file.write(text.encode()))
+    write_atomically(record, text.encode())
     say(f"\nwrote {figure} and {record}")
     say(
         "Next, molecules: sekgnn example molecules.csv && sekgnn train molecules.csv "
@@ -198,7 +197,7 @@ def example(
     if output.exists():
         raise OutputError(f"{output} exists; remove it, or name another file.")
     table = files("sekgnn.datasets").joinpath("molecules.csv").read_bytes()
-    write_atomically(output, lambda file: file.write(table))
+    write_atomically(output, table)
     if not quiet:
         say(
             f"wrote {output}: 999 molecules of QM9 (CC0; Ramakrishnan et al., 2014)\n"

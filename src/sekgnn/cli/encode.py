@@ -21,8 +21,7 @@ from sekgnn.cli.options import (
     option,
     with_flags,
 )
-from sekgnn.cli.printing import note, say, say_json
-from sekgnn.cli.progress import progress_bar
+from sekgnn.cli.printing import note, progress_bar, say, say_json
 from sekgnn.encoding.substructure import ENCODINGS
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
@@ -132,27 +131,24 @@ def encode(
     else:
         made = make_encoding({**WalkEncoding.paper().to_dict(), **values})
     check_backend(backend, made, num_walks, seed)
-    shown = not (quiet or json)
+    bar = progress_bar("encoding", shown=not (quiet or json))
     kept = {"--target": target, "--shard-size": shard_size}
     cluster = {"--scheduler": scheduler, "--workers": workers}
     if not output.suffix or (output.is_dir() and output.suffix not in WRITERS):
         _check_engine(engine, cluster, threads)
         work: Callable[..., Any]
         if sources[0].suffix.lower() == ".csr":
-            from sekgnn.encoding.node_ranges import (
-                RangePlan,
-                check_ranges,
-                encode_graph_file,
-            )
+            from sekgnn.encoding import node_ranges
             from sekgnn.graphs.graph_file import read_graph_file
 
             source = _only(sources, output, kept)
-            check_ranges(made)
+            node_ranges.check_ranges(made)
             walks: Any = made
             way = "push" if backend == "auto" else backend
-            plan = RangePlan(walks, way, dtype, num_walks, seed)
+            plan = node_ranges.RangePlan(walks, way, dtype, num_walks, seed)
             file = read_graph_file(source)
-            work = partial(encode_graph_file, file, plan, output, threads=threads)
+            encode_all = node_ranges.encode_graph_file
+            work = partial(encode_all, file, plan, output, threads=threads)
         else:
             from sekgnn.encoding.sharded import encode_shards
 
@@ -162,8 +158,7 @@ def encode(
                 options["shard_size"] = shard_size
             options |= {"targets": target or (), "threads": threads}
             work = partial(encode_shards, sources, output, made, **options)
-        dask = _client(engine, scheduler, workers)
-        bar, began = progress_bar("encoding", shown=shown), clock()
+        dask, began = _client(engine, scheduler, workers), clock()
         with patient(force), resumable(), dask as client, bar as progress:
             encoded = work(client=client, progress=progress)
         _report(encoded, clock() - began, output, json, quiet)
@@ -173,7 +168,7 @@ def encode(
     check_output(output, source)
     records, skipped = read_all(source, ReadOptions(**read), features=False)
     table = any(record.text is not None for record in records)
-    with patient(force), progress_bar("encoding", shown=shown) as progress:
+    with patient(force), bar as progress:
         result = write_encodings(
             [record.graph for record in records],
             made,
@@ -205,9 +200,8 @@ def encode(
 
 def _only(sources: list[Path], output: Path, asked: dict[str, Any]) -> Path:
     """Return the only source of an output file; ``asked`` options need a folder."""
-    needs = [name for name, value in asked.items() if value]
-    if len(sources) > 1:
-        needs.insert(0, "several inputs")
+    needs = ["several inputs"] if len(sources) > 1 else []
+    needs += [name for name, value in asked.items() if value]
     if needs:
         raise ConfigError(
             f"{output} is a file, and {needs[0]} needs a folder of shards; give a "
@@ -229,11 +223,11 @@ def _check_engine(engine: str, cluster: dict[str, Any], threads: int | None) -> 
 @contextmanager
 def _client(engine: str, scheduler: str | None, workers: int | None) -> Iterator[Any]:
     """Yield a Dask client, or ``None`` without Dask."""
-    from sekgnn.encoding.dask_engine import is_open, open_client
-
     if engine == "serial":
         yield None
         return
+    from sekgnn.encoding.dask_engine import is_open, open_client
+
     with open_client(scheduler, workers) as client:
         if is_open(client):
             note(
@@ -248,7 +242,6 @@ def _report(
     encoded: Any, seconds: float, output: Path, json: bool, quiet: bool
 ) -> None:
     """Print the contents of a folder: encodings of nodes, or shards of graphs."""
-    rest = {"seconds": seconds, "output": str(output)}
     facts: dict[str, Any]
     if hasattr(encoded, "shape"):
         facts = {"shape": list(encoded.shape), "dtype": str(encoded.dtype)}
@@ -267,7 +260,7 @@ def _report(
             f"included\nwrote {len(lines)} shards to {output}"
         )
     if json:
-        say_json({**facts, **rest})
+        say_json({**facts, "seconds": seconds, "output": str(output)})
         return
     if facts.get("left_out"):
         note(f"left out {facts['left_out']} SMILES that cannot be read")

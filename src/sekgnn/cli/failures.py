@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -105,20 +105,13 @@ def warnings_as_notes() -> Iterator[None]:
             warnings.simplefilter("always", kind)
         usual = warnings.showwarning
 
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def show(message: Any, category: type[Warning], *place: Any) -> None:
             if issubclass(category, _NOTES):
                 note(str(message))
             else:
-                usual(message, category, filename, lineno, file, line)
+                usual(message, category, *place)
 
-        warnings.showwarning = show
+        warnings.showwarning = cast("Any", show)
         yield
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import typer
 
-from sekgnn.cli.many_values import ManyValuesCommand
-from sekgnn.cli.options import JSON, QUIET, option, with_flags
-from sekgnn.cli.printing import say, say_json
+from sekgnn.cli.options import JSON, QUIET, ManyValuesCommand, option, with_flags
+from sekgnn.cli.printing import progress_bar, say, say_json
 from sekgnn.graphs.read_options import ReadOptions
 
 graph = typer.Typer(no_args_is_help=True, help="Make and look at graph files (.csr).")
@@ -43,7 +42,6 @@ def pack(
 
     Repeated edges are merged. Memory does not grow with the number of edges.
     """
-    from sekgnn.cli.progress import progress_bar
     from sekgnn.errors import ConfigError
     from sekgnn.graphs.graph_file import SUFFIX, load_arrays, pack_edge_list
 

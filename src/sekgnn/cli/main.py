@@ -15,14 +15,13 @@ from sekgnn.cli.demo import demo, example
 from sekgnn.cli.encode import encode
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
 from sekgnn.cli.graph import graph
-from sekgnn.cli.info import info, models
-from sekgnn.cli.many_values import ManyValuesCommand
+from sekgnn.cli.info import info, models, warmup
+from sekgnn.cli.options import ManyValuesCommand
 from sekgnn.cli.predict import evaluate, fingerprint, predict
 from sekgnn.cli.report import report
 from sekgnn.cli.reproduce import reproduce
 from sekgnn.cli.search import search
 from sekgnn.cli.train import train
-from sekgnn.cli.warmup import warmup
 from sekgnn.cli.wl import explore, wl
 
 app = typer.Typer(

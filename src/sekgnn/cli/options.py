@@ -1,4 +1,4 @@
-"""Flags: those that commands share, and those made from fields of dataclasses."""
+"""Flags: shared ones, those made of fields of dataclasses, several values of one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
@@ -24,7 +26,20 @@ from sekgnn.training.config import (
 
 F = TypeVar("F", bound=Callable[..., None])
 _TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
-
+_WORDS = {  # the lists of an option's values
+    "--scope": ["encoding.walk_encoding:SCOPES"],
+    "--parts": ["wl.encodings.walks:PARTS"],
+    "--encoding": ["wl.by_name:EXACT_ENCODINGS", "encoding.substructure:ENCODINGS"],
+    "--patterns": ["encoding.patterns:PATTERNS"],
+    "--category": ["datasets.brec:CATEGORIES"],
+    "--blend": ["training.config:TREES"],
+}
+_PAIRS = ("--encoding-options", "--model-options", "--grid")  # name=value
+_OPEN = (
+    "--target", "--metric", "--columns", "--split-by", "--features", "--only",
+    "--arrays",
+)  # fmt: skip
+_NUMBERS = ("--radius",)
 
 Sections = Mapping[str, Iterable[Field[Any]]]
 """Fields by the heading under which the help lists their flags."""
@@ -125,21 +140,20 @@ def with_flags(sections: Sections | Callable[[], Sections]) -> Callable[[F], F]:
     Flags that are not given are not passed on. Fields without help have no flag. Of
     the metadata of :func:`~sekgnn.parameters.parameter`, ``flag`` is the flag if it is
     not the name, and ``several`` lets it take several values. Instead of sections, a
-    function may return them when the command is used.
+    function may return them. Flags are made when the command is used.
     """
 
     def decorate(command: F) -> F:
-        if not callable(sections):
-            return _flagged(command, sections)
         out: Any = _flagged(command, {})
-        out.complete = lambda: _flagged(command, sections())
+        out.complete = lambda: _flagged(
+            command, sections() if callable(sections) else sections
+        )
         return cast("F", out)
 
     return decorate
 
 
 def _flagged(command: F, sections: Sections) -> F:
-    """Return the command with a flag for each field."""
     parameters = [
         parameter
         for parameter in inspect.signature(command, eval_str=True).parameters.values()
@@ -165,7 +179,6 @@ def _flagged(command: F, sections: Sections) -> F:
 
 
 def _flag(item: Field[Any], title: str) -> inspect.Parameter:
-    """Return the parameter of one field."""
     words = re.split(r"[\[\] |,.]+", str(item.type))
     kind: Any = next((_TYPES[word] for word in words if word in _TYPES), str)
     flag = flag_of(item)
@@ -254,3 +267,85 @@ def flag_keys(data: str | None, keys: dict[str, Any]) -> dict[str, Any]:
             flag = f"--{name.replace('_', '-')}"
             keys[name] = dict(name_and_value(flag, text) for text in keys[name])
     return keys if data is None else {**keys, "data": data}
+
+
+class _Option(TyperOption):
+    """An option that shows a default in words like any other, without brackets."""
+
+    def _get_default_string(self, *, show_default_is_str: bool, **more: Any) -> str:
+        if show_default_is_str:
+            return str(self.show_default)
+        return super()._get_default_string(show_default_is_str=False, **more)
+
+
+class ManyValuesCommand(TyperCommand):
+    """A command in which a repeatable option may list its values after one flag.
+
+    Only further values that belong to the option are taken, so that an argument may
+    follow: in ``--scope graph internal rook:4`` the last word is an argument. Where
+    any word can be a value, arguments must come first: ``data.csv --target a b``.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, those of :func:`with_flags` among them."""
+        complete = getattr(self.callback, "complete", None)
+        if complete is not None:
+            app = typer.Typer(add_completion=False)
+            app.command()(complete())
+            whole: Any = typer.main.get_command(app)
+            self.params, self.callback = whole.params, whole.callback
+        params: list[Any] = super().get_params(ctx)
+        for param in params:
+            if isinstance(param, TyperOption):
+                param.__class__ = _Option
+        return params
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the flag before each further value, then parse as usual."""
+        repeatable = {
+            flag
+            for param in self.get_params(ctx)
+            if getattr(param, "multiple", False) and not param.is_flag
+            for flag in param.opts
+        }
+        return super().parse_args(ctx, repeat_flags(args, repeatable))
+
+
+def repeat_flags(args: list[str], repeatable: set[str]) -> list[str]:
+    """Return ``args`` with the flag repeated before each value of an option.
+
+    Example:
+        >>> repeat_flags(["--radius", "1", "2", "--num-hops", "3"], {"--radius"})
+        ['--radius', '1', '--radius', '2', '--num-hops', '3']
+    """
+    out: list[str] = []
+    flag = ""  # the option whose values may still go on
+    expects = False
+    arguments_first = bool(args) and not args[0].startswith("-")
+    for i, arg in enumerate(args):
+        if expects:
+            expects = False
+        elif arg == "--":
+            return out + args[i:]
+        elif arg in repeatable:
+            flag, expects = arg, True
+        elif flag and _is_value(flag, arg, arguments_first):
+            out.append(flag)
+        else:
+            flag = ""
+        out.append(arg)
+    return out
+
+
+def _is_value(flag: str, arg: str, arguments_first: bool) -> bool:
+    if flag in _PAIRS:
+        return "=" in arg and not arg.startswith("-")
+    if flag in _OPEN:
+        return arguments_first and not arg.startswith("-")
+    if flag in _NUMBERS:
+        return arg.isascii() and arg.isdigit()
+    sources = (source.split(":") for source in _WORDS.get(flag, ()))
+    return any(
+        arg in getattr(import_module(f"sekgnn.{module}"), name)
+        for module, name in sources
+    )

@@ -23,8 +23,7 @@ from sekgnn.cli.options import (
     TRAINED_MODEL,
     option,
 )
-from sekgnn.cli.printing import note, say, say_json
-from sekgnn.cli.progress import progress_bar
+from sekgnn.cli.printing import note, progress_bar, say, say_json
 from sekgnn.errors import ConfigError
 from sekgnn.files import atomic_path
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from sekgnn.cli.options import JSON, QUIET, option
-from sekgnn.cli.printing import note, say, say_json
+from sekgnn.cli.printing import note, progress_bar, say, say_json
 
 if TYPE_CHECKING:
     from sekgnn.reports.run_report import Report
@@ -35,7 +35,6 @@ def report(
     and runs that differ only in the seed are averaged. Runs of the paper's
     ablation over walk lengths also make steps.md and steps.png.
     """
-    from sekgnn.cli.progress import progress_bar
     from sekgnn.paper.paper_numbers import paper_number_of
     from sekgnn.paper.step_curves import step_pages
     from sekgnn.reports.paired_differences import paired_terminal

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sekgnn.cli.failures import resumable
 from sekgnn.cli.options import DATA_ROOT, JSON, QUIET, THREADS, option
 from sekgnn.cli.printing import note, say, say_json
 
@@ -86,7 +87,6 @@ def reproduce(
         if not quiet:
             say(f"wrote {len(wanted)} configs to {configs}")
         return
-    from sekgnn.cli.failures import resumable
     from sekgnn.paper.queue import (
         count_sentence,
         look,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sekgnn.cli.failures import resumable
 from sekgnn.cli.options import (
     CONFIG_FILE,
     DATA_ROOT,
@@ -17,7 +18,7 @@ from sekgnn.cli.options import (
     option,
     with_config_options,
 )
-from sekgnn.cli.printing import print_table, say
+from sekgnn.cli.printing import print_table, progress_stages, say
 
 if TYPE_CHECKING:
     from sekgnn.search import SearchRecord
@@ -72,8 +73,6 @@ def search(
     The same command continues a search, up to --trials in all; several may work on one
     study at once. Test graphs are not looked at.
     """
-    from sekgnn.cli.failures import resumable
-    from sekgnn.cli.progress import progress_stages
     from sekgnn.graphs.extras import require
     from sekgnn.training.space import load_space
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sekgnn.cli.failures import resumable
 from sekgnn.cli.options import (
     CONFIG_FILE,
     DATA_ROOT,
@@ -17,7 +18,7 @@ from sekgnn.cli.options import (
     option,
     with_config_options,
 )
-from sekgnn.cli.printing import print_table, say
+from sekgnn.cli.printing import print_table, progress_stages, say
 from sekgnn.training.run_folder import PRESET_NAMES
 
 if TYPE_CHECKING:
@@ -62,8 +63,6 @@ def train(
     settings, words = chosen_config(config, flag_keys(data, keys), preset)
     import torch
 
-    from sekgnn.cli.failures import resumable
-    from sekgnn.cli.progress import progress_stages
     from sekgnn.parallel import resolve_threads
     from sekgnn.training.run import default_folder, is_main_process
     from sekgnn.training.run import train as run

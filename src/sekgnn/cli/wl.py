@@ -10,7 +10,7 @@ import typer
 
 from sekgnn.cli.options import JSON, KERNEL_THREADS, NO_LABELS, UNDIRECTED, option
 from sekgnn.cli.printing import note, say, say_json
-from sekgnn.cli.wl_options import build_test, with_test_options
+from sekgnn.cli.wl_options import build_test, graph_argument, with_test_options
 
 if TYPE_CHECKING:
     from sekgnn.graphs import Graph
@@ -45,7 +45,6 @@ def wl(
     The exit code is 0 if they are separated, 1 if not, 2 after an error. With
     --all it is 0 if any test separates them.
     """
-    from sekgnn.cli.graph_argument import graph_argument
     from sekgnn.errors import ConfigError
     from sekgnn.files import write_atomically
     from sekgnn.wl import compare
@@ -69,7 +68,7 @@ def wl(
         verdict.plot(plot)
     if certificate is not None:
         content = json_format.dumps(verdict.certificate()).encode()
-        write_atomically(certificate, lambda file: file.write(content))
+        write_atomically(certificate, content)
     say(verdict.to_json() if json else verdict.explain())
     raise typer.Exit(SEPARATED if verdict.separated else NOT_SEPARATED)
 
@@ -84,7 +83,7 @@ def _ask_all(
     """Print each test's row as soon as it is known; return whether any separates."""
     from sekgnn.errors import GraphInputError, MissingExtraError
     from sekgnn.wl import TESTS, compare
-    from sekgnn.wl.batch import Batch
+    from sekgnn.wl.refinement import Batch
 
     Batch.of((first, second))  # graphs that no test takes are an error, not a verdict
     verdicts = []
@@ -128,7 +127,6 @@ def explore(
     1-WL, K-hop, Subgraph, SEK and 2-FWL stop and why, and the walks around every node.
     It begins with the chosen test.
     """
-    from sekgnn.cli.graph_argument import graph_argument
     from sekgnn.errors import ConfigError
     from sekgnn.wl import compare
     from sekgnn.wl.explorer.page import check_sizes
@@ -162,7 +160,7 @@ def explore(
 def _write_gallery(folder: Path) -> None:
     """Write all pages; after a failure the earlier ones stay."""
     from sekgnn.files import write_files
-    from sekgnn.wl.explorer import gallery_pages
+    from sekgnn.wl.explorer.gallery import gallery_pages
 
     pages = gallery_pages()
     name, page = next(pages)  # a missing extra is an error before a folder is made

@@ -1,16 +1,21 @@
-"""Flags of a Weisfeiler-Lehman test, made from the tests and encodings themselves."""
+"""The arguments of ``wl``, ``explore`` and ``brec``: flags of a test, named graphs."""
 
 from __future__ import annotations
 
 import inspect
+import os.path
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import Field, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from sekgnn.cli.options import default_text, flag_of, free_field, with_flags
+from sekgnn.errors import ConfigError, GraphInputError, MissingExtraError
 
 if TYPE_CHECKING:
+    from sekgnn.graphs import Graph
     from sekgnn.wl import WLTest
 
 _SHOWN = {
@@ -36,29 +41,19 @@ def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Field[Any]]:
     for item in networks:
         if flag_of(item) in owners:
             owners[flag_of(item)]["networks"] = item
-    tests = f"test to run: {', '.join(TESTS)}, or package.module:Class"
-    out = [free_field("test", "str", tests, shown="sek")]
+    about = f"test to run: {', '.join(TESTS)}, or package.module:Class"
+    flags = [free_field("test", "str", about, shown="sek")]
     for flag, items in owners.items():
         first = next(iter(items.values()))
-        help = first.metadata.get("help", first.name)
+        about = first.metadata.get("help", first.name)
         if first.name == "encodings":
-            help = f"{help}: {', '.join(known)}, or package.module:Class"
-        several = any(
-            item.metadata.get("several")
-            or (owner == "networks" and "tuple" in str(item.type))
-            for owner, item in items.items()
-        )
-        out.append(
-            free_field(
-                first.name,
-                first.type,
-                f"{help}; for {', '.join(items)}",
-                shown=_defaults(items),
-                several=several,
-                flag=flag[2:],
-            )
-        )
-    return out
+            about += f": {', '.join(known)}, or package.module:Class"
+        about += f"; for {', '.join(items)}"
+        several = any(item.metadata.get("several") for item in items.values())
+        several |= "networks" in items and "tuple" in str(items["networks"].type)
+        more = {"shown": _defaults(items), "several": several, "flag": flag[2:]}
+        flags.append(free_field(first.name, first.type, about, **more))
+    return flags
 
 
 with_test_options = with_flags(lambda: {"Which test": flags_of_tests()})
@@ -68,10 +63,7 @@ They are made when the command runs, after ``--import`` has registered your test
 
 
 def _defaults(items: dict[str, Field[Any]]) -> str:
-    """Return the defaults of a flag, with their owners where they differ.
-
-    An example is ``16 for walks, networks; 8 for walk_counts``.
-    """
+    """Return defaults, as in ``16 for walks, networks; 8 for walk_counts``."""
     from sekgnn.wl.encodings.walks import walk_family
 
     family = inspect.signature(walk_family).parameters
@@ -92,7 +84,6 @@ def _defaults(items: dict[str, Field[Any]]) -> str:
 def build_test(test: str, options: dict[str, Any]) -> WLTest:
     """Return the test that flags describe; flags that mean nothing to it are errors."""
     from sekgnn.checks import check_choice
-    from sekgnn.errors import ConfigError
     from sekgnn.parameters import build
     from sekgnn.wl import EXACT_ENCODINGS, TESTS
 
@@ -168,3 +159,77 @@ def _family(encoding: Any, options: dict[str, Any]) -> tuple[Any, ...]:
         build(encoding, encoding.name, values | dict(zip(lists, choice, strict=True)))
         for choice in product(*lists.values())
     )
+
+
+def graph_argument(
+    text: str, *, labels: bool = True, undirected: Any = "error"
+) -> Graph:
+    """Return the graph that ``text`` names.
+
+    A SMILES brings its atoms and bonds as labels. Without ``smiles:`` or ``graph6:``,
+    text that is neither a file nor a name is read as whichever of the two it is.
+    ``undirected`` is for files in which an edge lacks its reverse.
+
+    Raises:
+        GraphInputError: If there is no such graph, or more than one reading.
+        ConfigError: If a family's numbers or ``undirected`` do not fit.
+    """
+    graph = _find_graph(text, undirected)
+    return graph if labels else graph.graph
+
+
+def _find_graph(text: str, undirected: Any) -> Graph:
+    from sekgnn.graphs import (
+        GRAPH_NAMES,
+        from_graph6,
+        labelled_from_smiles,
+        named_graph,
+    )
+    from sekgnn.graphs.records import SUFFIXES
+
+    kind, _, rest = text.partition(":")
+    if kind.lower() == "smiles":
+        return labelled_from_smiles(rest)
+    if kind.lower() == "graph6":
+        return from_graph6(rest)
+    path, _, number = text.rpartition("#")
+    numbered = number.isascii() and number.isdigit()
+    if numbered and os.path.exists(path):
+        return _from_file(path, int(number), undirected)
+    if os.path.exists(text):
+        return _from_file(text, None, undirected)
+    if kind.lower() in GRAPH_NAMES:
+        return named_graph(text)
+    readings = []
+    with suppress(GraphInputError):
+        readings.append(from_graph6(text))
+    with suppress(GraphInputError, MissingExtraError):
+        readings.append(labelled_from_smiles(text))
+    if len(readings) == 1:
+        return readings[0]
+    if readings:
+        raise GraphInputError(
+            f"{text!r} can be read as graph6 and as SMILES; write graph6:{text} or "
+            f"smiles:{text}."
+        )
+    file = path if numbered else text
+    suffixes = "|".join(suffix[1:] for suffix in (*SUFFIXES, ".txt"))
+    if re.search(rf"[/\\]|\.({suffixes})$", file):
+        raise GraphInputError(f"{file} does not exist; check the path.")
+    raise GraphInputError(
+        f"cannot find a graph called {text!r}; give a file of graphs (graphs.g6, or "
+        "graphs.g6#2 for the third of several), a name such as rook:4 (families: "
+        f"{', '.join(GRAPH_NAMES)}), smiles:CCO, or graph6:Bw."
+    )
+
+
+def _from_file(path: str, number: int | None, undirected: Any) -> Graph:
+    from sekgnn.graphs import read_graphs
+
+    graphs = read_graphs(path, undirected=undirected)
+    held = f"{path} holds {len(graphs)} graphs, from {path}#0 to {path}#"
+    if number is None and len(graphs) > 1:
+        raise GraphInputError(f"{held}{len(graphs) - 1}; say which.")
+    if (number or 0) >= len(graphs):
+        raise GraphInputError(f"{held}{len(graphs) - 1}; there is no #{number}.")
+    return graphs[number or 0]

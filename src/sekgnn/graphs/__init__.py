@@ -11,13 +11,10 @@ if TYPE_CHECKING:
         as_labelled,
         from_networkx,
         from_pyg,
-        from_scipy,
     )
-    from sekgnn.graphs.edge_list import parse_edge_list, read_edge_list
     from sekgnn.graphs.families import (
         GRAPH_NAMES,
         barabasi_albert_graph,
-        cfi_graph,
         cfi_pair,
         circulant_graph,
         complete_graph,
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
         shrikhande_graph,
     )
     from sekgnn.graphs.graph import Graph
-    from sekgnn.graphs.graph6 import from_graph6, read_graph6, to_graph6
+    from sekgnn.graphs.graph6 import from_graph6, to_graph6
     from sekgnn.graphs.graph_file import (
         GraphFile,
         pack_edge_list,
@@ -42,18 +39,14 @@ if TYPE_CHECKING:
     from sekgnn.graphs.graph_record import GraphRecord
     from sekgnn.graphs.labelled import LabelledGraph
     from sekgnn.graphs.molecules import (
-        from_rdkit,
         from_smiles,
-        labelled_from_rdkit,
         labelled_from_smiles,
     )
-    from sekgnn.graphs.npz import read_npz, write_npz
     from sekgnn.graphs.packed import PackedGraphs, pack, pack_edge_indices, unpack
-    from sekgnn.graphs.read_options import FORMATS, ReadOptions
+    from sekgnn.graphs.read_options import ReadOptions
     from sekgnn.graphs.records import read_graphs, read_records
 
 __all__ = [
-    "FORMATS",
     "GRAPH_NAMES",
     "Graph",
     "GraphFile",
@@ -66,7 +59,6 @@ __all__ = [
     "as_graph",
     "as_labelled",
     "barabasi_albert_graph",
-    "cfi_graph",
     "cfi_pair",
     "circulant_graph",
     "complete_graph",
@@ -75,32 +67,24 @@ __all__ = [
     "from_graph6",
     "from_networkx",
     "from_pyg",
-    "from_rdkit",
-    "from_scipy",
     "from_smiles",
-    "labelled_from_rdkit",
     "labelled_from_smiles",
     "named_graph",
     "pack",
     "pack_edge_indices",
     "pack_edge_list",
     "pack_pairs",
-    "parse_edge_list",
     "path_graph",
     "petersen_graph",
     "random_graph",
     "random_regular_graph",
-    "read_edge_list",
-    "read_graph6",
     "read_graph_file",
     "read_graphs",
-    "read_npz",
     "read_records",
     "rook_graph",
     "shrikhande_graph",
     "to_graph6",
     "unpack",
-    "write_npz",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)

@@ -37,12 +37,15 @@ def check_rules(undirected: str, loops: str) -> None:
     check_choice("loops", loops, ("drop", "error"))
 
 
+def without_torch(values: Any) -> Any:
+    """Return a torch tensor as a numpy array, anything else as it is."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+
+
 def edge_array(edge_index: Any) -> NDArray[np.int64]:
     """Return ``edge_index`` (numpy, torch or nested lists) as int64 ``[2, E]``."""
-    if hasattr(edge_index, "detach"):  # a torch tensor, without importing torch
-        edge_index = edge_index.detach().cpu().numpy()
     try:
-        edges = np.asarray(edge_index)
+        edges = np.asarray(without_torch(edge_index))
     except ValueError as error:
         raise GraphInputError(
             "edge_index must have shape [2, E]; its rows differ in length."
@@ -102,22 +105,19 @@ def clean_edges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Drop loops, merge duplicates, insist on symmetry, and return CSR arrays.
 
-    Pairs, ``[E]`` each and within range, that come sorted by ``(row, col)`` and without
-    repeats are sorted only once more, for the symmetry check. ``describe`` is how
-    messages call a node, ``stacklevel`` the frames between the warning and the user's
-    line.
+    Pairs, ``[E]`` each, are within range. ``describe`` is how messages call a node,
+    ``stacklevel`` the frames between the warning and the user's line.
 
     Returns:
         ``indptr`` int64 ``[num_nodes + 1]`` and ``indices`` int32, sorted in each row.
-
-    Raises:
-        GraphInputError: If a rule is broken.
     """
     check_rules(undirected, loops)
     check_size(num_nodes, row.size)
     looped = row == col
     if looped.any():
-        _report_loops(row[looped], num_nodes, loops, describe, stacklevel + 1)
+        nodes = row[looped]
+        first = "".join(describe(int(nodes[0])))
+        report_loops(np.unique(nodes).size, first, loops, stacklevel + 1)
         row, col = row[~looped], col[~looped]
     key = row * num_nodes + col
     if not (key[1:] > key[:-1]).all():
@@ -127,7 +127,9 @@ def clean_edges(
     reverse.sort()
     if not np.array_equal(key, reverse):
         if undirected == "error":
-            _report_one_way(key, reverse, num_nodes, describe)
+            missing = np.setdiff1d(reverse, key, assume_unique=True)
+            (u, place), (v, _) = map(describe, divmod(int(missing[0]), num_nodes))
+            raise one_way_error(missing.size, v, u, place)
         key = _sorted_distinct(np.concatenate([key, reverse]))
         row, col = np.divmod(key, num_nodes)
     indptr = np.zeros(num_nodes + 1, dtype=np.int64)
@@ -151,44 +153,34 @@ def _sorted_distinct(key: NDArray[np.int64]) -> NDArray[np.int64]:
     return key[np.diff(key, prepend=-1) != 0]
 
 
-def _report_loops(
-    nodes: NDArray[np.int64],
-    num_nodes: int,
-    loops: SelfLoops,
-    describe: NodeDescriber,
-    stacklevel: int,
-) -> None:
-    """Raise for, or warn of, loops at ``nodes``."""
-    count = np.count_nonzero(np.bincount(nodes, minlength=num_nodes))
-    loops_text = "1 self-loop" if count == 1 else f"{count} self-loops"
-    name, place = describe(int(nodes[0]))
+def check_ids(low: int, high: int, num_nodes: int) -> None:
+    """Refuse node ids ``low..high`` that are not all in the graph."""
+    if not 0 <= low <= high < num_nodes:
+        raise GraphInputError(
+            f"the edges hold nodes {low}..{high}, but num_nodes={num_nodes}; node ids "
+            f"must lie in [0, {num_nodes})."
+        )
+
+
+def report_loops(count: int, first: str, loops: SelfLoops, stacklevel: int) -> None:
+    """Raise for, or warn of, self-loops; ``first`` names the node of the first."""
+    text = f"{count} self-loop{'s' * (count > 1)}"
     if loops == "error":
         raise GraphInputError(
-            f"{loops_text} found (first at node {name}{place}); "
-            'remove them, or pass loops="drop".'
+            f'{text} found (first at node {first}); remove them, or pass loops="drop".'
         )
     warnings.warn(
-        f"{loops_text} dropped (first at node {name}{place}); graphs here are "
-        "simple (walks add their own loops).",
+        f"{text} dropped (first at node {first}); graphs here are simple (walks add "
+        "their own loops).",
         GraphInputWarning,
         stacklevel=stacklevel,
     )
 
 
-def _report_one_way(
-    key: NDArray[np.int64],
-    reverse: NDArray[np.int64],
-    num_nodes: int,
-    describe: NodeDescriber,
-) -> None:
-    """Raise for pairs present in one direction only."""
-    missing = np.setdiff1d(reverse, key, assume_unique=True)
-    u, v = divmod(int(missing[0]), num_nodes)
-    (u_name, place), (v_name, _) = describe(u), describe(v)
-    raise GraphInputError(
-        f"{missing.size} edges have one direction only, e.g. {v_name} -> {u_name} "
-        f"without {u_name} -> {v_name}{place}; "
-        'list both directions, or build the graph with undirected="add" '
-        "(Graph.from_edge_index, from_networkx, from_pyg, from_scipy; on the command "
-        "line --undirected add)."
+def one_way_error(count: object, v: str, u: str, place: str = "") -> GraphInputError:
+    """Return the error of edges that lack their reverse, such as ``v -> u``."""
+    return GraphInputError(
+        f"{count} edges have one direction only, e.g. {v} -> {u} without {u} -> "
+        f'{v}{place}; list both directions, or build the graph with undirected="add" '
+        "(Graph.from_edge_index, as_graph; on the command line --undirected add)."
     )

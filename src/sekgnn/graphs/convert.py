@@ -17,16 +17,12 @@ from sekgnn.graphs.cleaning import (
     check_rules,
     clean_edges,
     note_weights,
+    without_torch,
 )
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import from_graph6
 from sekgnn.graphs.labelled import LabelledGraph, as_labels
 from sekgnn.graphs.molecules import from_rdkit, labelled_from_rdkit
-
-_ACCEPTED = (
-    "sekgnn.Graph, torch_geometric Data, networkx graph, scipy sparse matrix, square "
-    "numpy array, rdkit Mol, graph6 string"
-)
 
 
 def as_graph(
@@ -55,18 +51,20 @@ def as_graph(
         return obj
     if isinstance(obj, str | bytes):
         return from_graph6(obj)
-    if isinstance(obj, np.ndarray):
-        return from_scipy(obj, undirected=undirected, loops=loops)
-    if _is_a(obj, "scipy.sparse", "sparray") or _is_a(obj, "scipy.sparse", "spmatrix"):
-        return from_scipy(obj, undirected=undirected, loops=loops)
-    if _is_a(obj, "networkx", "Graph"):
-        return from_networkx(obj, undirected=undirected, loops=loops)
     if _is_a(obj, "rdkit.Chem.rdchem", "Mol"):
         return from_rdkit(obj)
-    if hasattr(obj, "edge_index"):  # asking for num_nodes would make PyG guess
-        return from_pyg(obj, undirected=undirected, loops=loops)
+    for known, convert in (
+        (isinstance(obj, np.ndarray), from_scipy),
+        (_is_a(obj, "scipy.sparse", "sparray", "spmatrix"), from_scipy),
+        (_is_a(obj, "networkx", "Graph"), from_networkx),
+        (hasattr(obj, "edge_index"), from_pyg),  # num_nodes would make PyG guess
+    ):
+        if known:
+            return convert(obj, undirected=undirected, loops=loops)
     raise GraphInputError(
-        f"cannot make a graph of {type(obj).__name__}; accepted: {_ACCEPTED}."
+        f"cannot make a graph of {type(obj).__name__}; accepted: sekgnn.Graph, "
+        "torch_geometric Data, networkx graph, scipy sparse matrix, square numpy "
+        "array, rdkit Mol, graph6 string."
     )
 
 
@@ -231,10 +229,10 @@ def from_scipy(
     return Graph.from_edge_index(edges, shape[0], undirected=undirected, loops=loops)
 
 
-def _is_a(obj: object, module: str, name: str) -> bool:
+def _is_a(obj: object, module: str, *names: str) -> bool:
     """Tell whether ``obj`` is of a class of a module that may not be imported."""
-    cls = getattr(sys.modules.get(module), name, None)
-    return isinstance(cls, type) and isinstance(obj, cls)
+    classes = (getattr(sys.modules.get(module), name, None) for name in names)
+    return any(isinstance(c, type) and isinstance(obj, c) for c in classes)
 
 
 def _known_num_nodes(data: Any) -> Any:
@@ -254,8 +252,7 @@ def _check_weights(name: str, weights: Any) -> None:
     """Refuse one-dimensional float weights that are not finite."""
     if weights is None or len(getattr(weights, "shape", ())) != 1:
         return
-    if hasattr(weights, "detach"):
-        weights = weights.detach().cpu().numpy()
+    weights = without_torch(weights)
     if not np.issubdtype(weights.dtype, np.floating):
         return
     bad = np.flatnonzero(~np.isfinite(weights))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
-from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import SelfLoops, Undirected, check_num_nodes, located
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.table import open_binary, read_text
+from sekgnn.graphs.table import open_binary
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress
 
@@ -23,56 +22,29 @@ _BLOCK = 1 << 24  # bytes of a long file read at a time
 _NODES_LINE = re.compile(r"[#%]\s*nodes\s*:\s*(\d{1,18})\s*", re.IGNORECASE)
 
 
-def read_edge_list(path: str | Path, **options: Any) -> Graph:
-    """Read one graph from an edge list file.
-
-    Args:
-        path: The file.
-        **options: ``undirected``, ``loops`` and ``num_nodes`` of
-            :func:`parse_edge_list`.
-
-    Raises:
-        GraphInputError: If the file cannot be read or a line is malformed.
-    """
-    return parse_edge_list(read_text(path), source=str(path), **options)
-
-
-def parse_edge_list(
-    text: str,
+def read_edge_list(
+    path: str | Path,
     *,
     undirected: Undirected = "error",
     loops: SelfLoops = "drop",
-    num_nodes: int | None = None,
-    source: str = "edge list",
 ) -> Graph:
-    r"""Read one graph from text with one edge per line.
+    """Read one graph from a text file with one edge per line.
 
     A line holds two node ids (integers from 0), separated by spaces or a comma, and
     maybe a weight; weight 0 means no edge, other weights are ignored. ``#`` and
-    ``%`` start comments. The node count is ``num_nodes``, or comes from a line
-    ``# nodes: 7``; if neither is given it is the largest id plus one, and isolated
-    nodes after that are lost: the text holds no more information.
-
-    Args:
-        text: The edge list.
-        undirected: ``"error"``, or ``"add"`` the reverse of edges listed once.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
-        num_nodes: Number of nodes.
-        source: What error messages call the text, for example its file.
+    ``%`` start comments. The node count comes from a line ``# nodes: 7``, or else is
+    the largest id plus one, and isolated nodes after that are lost: the text holds no
+    more information.
 
     Raises:
-        GraphInputError: If a line is malformed; the message names it.
-
-    Example:
-        >>> parse_edge_list("# nodes: 4\n0 1\n1 2", undirected="add")
-        Graph(num_nodes=4, num_edges=2)
+        GraphInputError: If the file cannot be read or a line is malformed, which the
+            message names.
     """
-    lines = "\n".join(text.splitlines()).encode(errors="surrogatepass")
-    chunks = EdgeChunks(source, content=lines)
+    chunks = EdgeChunks(path)
     pairs = [np.zeros((0, 2), np.int32), *chunks]
-    n = count_nodes(source, [num_nodes, chunks.num_nodes], chunks.largest)
+    n = count_nodes(path, [chunks.num_nodes], chunks.largest)
     edges = np.concatenate(pairs).T
-    with located(source):
+    with located(path):
         return Graph.from_edge_index(edges, n, undirected=undirected, loops=loops)
 
 
@@ -107,13 +79,8 @@ def count_nodes(source: str | Path, said: Iterable[int | None], largest: int) ->
 class EdgeChunks:
     """The node pairs of an edge list of any length, a few million at a time.
 
-    The lines are those of :func:`parse_edge_list`. Lines of two integers, which are
-    most of a long file, are read by a compiled loop; any other line one by one.
-
-    Args:
-        path: The file.
-        progress: Called with (done, total) bytes.
-        content: What to read instead; the path is then its name in messages.
+    Lines of two integers, which are most of a long file, are read by a compiled loop;
+    any other line of :func:`read_edge_list` one by one.
 
     Attributes:
         num_nodes: What a line ``# nodes: N`` says, or ``None``.
@@ -121,30 +88,20 @@ class EdgeChunks:
 
     Raises:
         GraphInputError: If the file cannot be read; while iterating, if a line is
-            malformed, which the message names.
+            malformed.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        progress: Progress | None = None,
-        content: bytes | None = None,
-    ) -> None:
-        """Look whether the file is there."""
-        self.path, self.progress, self.content = path, progress, content
+    def __init__(self, path: str | Path, progress: Progress | None = None) -> None:
+        self.path, self.progress = path, progress
         self.num_nodes: int | None = None
         self.largest = -1
-        self._open().close()
-
-    def _open(self) -> BinaryIO:
-        return open_binary(self.path) if self.content is None else BytesIO(self.content)
+        open_binary(path).close()  # raises at once if it is not there
 
     def __iter__(self) -> Iterator[NDArray[np.int32]]:
         """Yield pairs, int32 ``[E, 2]``."""
         rest, number, done = b"", 0, 0
-        whole = self.content
-        total = Path(self.path).stat().st_size if whole is None else len(whole)
-        with self._open() as file:
+        total = Path(self.path).stat().st_size
+        with open_binary(self.path) as file:
             while block := file.read(_BLOCK):
                 done += len(block)
                 end = block.rfind(b"\n") + 1
@@ -186,10 +143,15 @@ class EdgeChunks:
         try:
             line = raw.decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise GraphInputError(f"{place}: it is not text in UTF-8.") from None
+            raise GraphInputError(f"{place} is not UTF-8 text.") from None
         directive = _NODES_LINE.fullmatch(line.strip())
         if directive:
-            self.num_nodes = _agree(self.num_nodes, int(directive[1]), place)
+            count = int(directive[1])
+            if self.num_nodes not in (None, count):
+                raise GraphInputError(
+                    f"{place}: node count {count} contradicts {self.num_nodes}."
+                )
+            self.num_nodes = count
             return None
         content = line.partition("#")[0].partition("%")[0].strip()
         if not content:
@@ -258,7 +220,6 @@ def _parse_line(content: str) -> tuple[int, int, bool]:
 
 
 def _parse_id(field: str) -> int:
-    """Return a node id."""
     if not (field.isascii() and field.isdigit()):
         raise GraphInputError(
             f"node ids must be integers from 0, got {field!r}; renumber the nodes, or "
@@ -270,7 +231,6 @@ def _parse_id(field: str) -> int:
 
 
 def _parse_weight(field: str) -> float:
-    """Return a finite weight."""
     try:
         weight = float(field)
     except ValueError:
@@ -280,10 +240,3 @@ def _parse_weight(field: str) -> float:
             f"the weight must be finite, got {field!r}; remove the line or the column."
         )
     return weight
-
-
-def _agree(known: int | None, new: int, source: str) -> int:
-    """Return ``new`` unless another node count is known already."""
-    if known is not None and known != new:
-        raise GraphInputError(f"{source}: node count {new} contradicts {known}.")
-    return new

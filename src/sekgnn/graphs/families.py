@@ -21,22 +21,13 @@ _TRIES = 200  # for one bad edge, before the whole pairing is drawn again
 
 
 def path_graph(n: int) -> Graph:
-    """Return the path on ``n`` nodes, 0 - 1 - ... - (n - 1).
-
-    Example:
-        >>> path_graph(3).edge_index().tolist()
-        [[0, 1, 1, 2], [1, 0, 2, 1]]
-    """
+    """Return the path on ``n`` nodes, 0 - 1 - ... - (n - 1)."""
     node = np.arange(check_positive("n", n, 0))
     return _graph([node[:-1], node[1:]], n)
 
 
 def cycle_graph(n: int) -> Graph:
-    """Return the cycle on ``n`` nodes, at least 3.
-
-    Raises:
-        ConfigError: If ``n`` is smaller.
-    """
+    """Return the cycle on ``n`` nodes, at least 3."""
     return circulant_graph(check_positive("n", n, 3), [1])
 
 
@@ -115,6 +106,11 @@ def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
     Cai, Fürer and Immerman 1992. Over a connected base the two are not isomorphic, and
     the larger the treewidth of the base, the more dimensions a WL test needs.
 
+    For every base node v and each edge e at v there are two end nodes (v, e, 0) and (v,
+    e, 1); for every set S of an even number of edges at v there is a middle node (v,
+    S), joined to (v, e, 1) for e in S and to (v, e, 0) for the other e. An edge e
+    between u and v joins (u, e, b) to (v, e, b), or to (v, e, 1 - b) if it is twisted.
+
     Raises:
         GraphInputError: If the base has no edge, is not connected, or has a node with
             more than 16 neighbours.
@@ -131,41 +127,22 @@ def cfi_pair(base: Graph) -> tuple[Graph, Graph]:
             "the base of a CFI pair must be connected and have an edge; otherwise the "
             "two graphs may be isomorphic. Use one connected component."
         )
-    first = (0, int(base.neighbors(0)[0]))
-    return cfi_graph(base), cfi_graph(base, twisted=[first])
-
-
-def cfi_graph(base: Graph, twisted: Iterable[tuple[int, int]] = ()) -> Graph:
-    """Return the CFI graph over ``base`` in which the edges ``twisted`` are crossed.
-
-    For every base node v and each edge e at v there are two end nodes (v, e, 0) and (v,
-    e, 1); for every set S of an even number of edges at v there is a middle node (v,
-    S), joined to (v, e, 1) for e in S and to (v, e, 0) for the other e. An edge e
-    between u and v joins (u, e, b) to (v, e, b), or to (v, e, 1 - b) if it is twisted
-    (in either direction; twice is not at all). Only the parity of the number of twists
-    in a component matters up to isomorphism.
-
-    Raises:
-        GraphInputError: If a node has more than 16 neighbours, or a twisted edge is not
-            there.
-    """
-    if base.num_nodes and base.degrees.max() > _MAX_DEGREE:
+    if base.degrees.max() > _MAX_DEGREE:
         raise GraphInputError(
             f"a base node has {base.degrees.max()} neighbours; its gadget would have "
             f"2^{base.degrees.max() - 1} nodes. At most {_MAX_DEGREE} are allowed."
         )
+    first = (0, int(base.neighbors(0)[0]))
+    return _cfi_graph(base, set()), _cfi_graph(base, {first})
+
+
+def _cfi_graph(base: Graph, twisted: set[tuple[int, int]]) -> Graph:
+    """Return the CFI graph in which edges ``(u, v)``, u < v, are twisted."""
     row, col = base.edge_index().tolist()
     arc = {pair: i for i, pair in enumerate(zip(row, col, strict=True))}
-    crossed: set[tuple[int, int]] = set()
-    for u, v in twisted:
-        if (u, v) not in arc:
-            raise GraphInputError(
-                f"({u}, {v}) is not an edge of the base; it cannot be twisted."
-            )
-        crossed ^= {(min(u, v), max(u, v))}
     # the end node (v, e, b), where e is the i-th arc v -> w of the base, is 2 i + b
     edges = [
-        (2 * i + b, 2 * arc[w, v] + (b ^ ((v, w) in crossed)))
+        (2 * i + b, 2 * arc[w, v] + (b ^ ((v, w) in twisted)))
         for (v, w), i in arc.items()
         if v < w
         for b in (0, 1)
@@ -177,7 +154,7 @@ def cfi_graph(base: Graph, twisted: Iterable[tuple[int, int]] = ()) -> Graph:
         for chosen in chain.from_iterable(sets):
             edges += [(size, 2 * i + (i in chosen)) for i in arcs]
             size += 1
-    return _graph(np.array(edges, dtype=np.int64).reshape(-1, 2).T, size)
+    return _graph(np.array(edges).T, size)
 
 
 def random_graph(n: int, p: float, rng: np.random.Generator) -> Graph:

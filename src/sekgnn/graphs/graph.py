@@ -14,9 +14,11 @@ from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import (
     SelfLoops,
     Undirected,
+    check_ids,
     check_num_nodes,
     clean_edges,
     edge_array,
+    located,
 )
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.row_check import check_rows
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.integer[Any]]
 Labels = NDArray[np.int64] | None
+_ARRAYS = ("indptr", "indices", "node_labels", "edge_labels")
 _NO_NAMES: Mapping[int, str] = MappingProxyType({})
 
 
@@ -60,9 +63,9 @@ class Graph:
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-    node_labels: Labels = None
-    edge_labels: Labels = None
-    label_names: Mapping[int, str] = _NO_NAMES
+    node_labels: Labels
+    edge_labels: Labels
+    label_names: Mapping[int, str]
 
     def __init__(self, indptr: IntArray, indices: IntArray) -> None:
         """Copy the arrays, check them and forbid writing to them."""
@@ -72,34 +75,43 @@ class Graph:
             if not whole or (array != array.astype(kind)).any():
                 raise GraphInputError(f"{name} must hold integers that fit {kind}.")
         rows, entries = ptr.astype(np.int64), idx.astype(np.int32)
-        check_rows(np.array([0, rows.size - 1]), rows, entries)
+        with located("no rows of a graph; for edges see Graph.from_edge_index"):
+            check_rows(np.array([0, rows.size - 1]), rows, entries)
         self._hold(rows, entries)
 
-    def _hold(self, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> None:
-        for name, array in (("indptr", indptr), ("indices", indices)):
-            view = array.view()
-            view.flags.writeable = False
+    def _hold(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        node_labels: Labels = None,
+        edge_labels: Labels = None,
+        label_names: Mapping[int, str] = _NO_NAMES,
+    ) -> None:
+        arrays = indptr, indices, node_labels, edge_labels
+        for name, array in zip(_ARRAYS, arrays, strict=True):
+            view = None if array is None else array.view()
+            if view is not None:
+                view.flags.writeable = False
             object.__setattr__(self, name, view)
-
-    def _label(self, nodes: Labels, edges: Labels, names: Mapping[int, str]) -> Graph:
-        """Hold labels that are known to fit; only while a graph is made."""
-        for name, array in (("node_labels", nodes), ("edge_labels", edges)):
-            if array is not None:
-                array.flags.writeable = False
-                object.__setattr__(self, name, array)
-        if names:
-            object.__setattr__(self, "label_names", MappingProxyType(dict(names)))
-        return self
+        names = MappingProxyType(dict(label_names))
+        object.__setattr__(self, "label_names", names)
 
     @classmethod
-    def over(cls, indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> Graph:
+    def over(
+        cls,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        node_labels: Labels = None,
+        edge_labels: Labels = None,
+        label_names: Mapping[int, str] = _NO_NAMES,
+    ) -> Graph:
         """Return a graph over arrays as they are, such as those of a mapped file.
 
-        Nothing is copied or checked: they are known to be those of a graph, int64 and
-        int32, and nobody may write to them. Kernels trust them blindly.
+        Nothing is copied or checked: they are known to be those of a graph, and nobody
+        may write to them. Kernels trust them blindly.
         """
-        graph = cls.__new__(cls)
-        graph._hold(indptr, indices)
+        graph = Graph.__new__(Graph)
+        graph._hold(indptr, indices, node_labels, edge_labels, label_names)
         return graph
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -136,11 +148,8 @@ class Graph:
         """
         edges = edge_array(edge_index)
         n = check_num_nodes(num_nodes)
-        if edges.size and not 0 <= edges.min() <= edges.max() < n:
-            raise GraphInputError(
-                f"edge_index holds nodes {edges.min()}..{edges.max()}, but "
-                f"num_nodes={n}; node ids must lie in [0, {n})."
-            )
+        if edges.size:
+            check_ids(int(edges.min()), int(edges.max()), n)
         row, col = edges
         return cls.over(*clean_edges(row, col, n, undirected=undirected, loops=loops))
 
@@ -230,7 +239,9 @@ class Graph:
         indptr = np.zeros(old.size + 1, dtype=np.int64)
         np.cumsum(np.bincount(row[order], minlength=old.size), out=indptr[1:])
         nodes, edges = self.node_labels, self.edge_labels
-        return Graph.over(indptr, col[order].astype(np.int32))._label(
+        return Graph.over(
+            indptr,
+            col[order].astype(np.int32),
             None if nodes is None else nodes[old],
             None if edges is None else edges[order],
             self.label_names,
@@ -247,7 +258,6 @@ class Graph:
         return Graph.over(
             np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
             np.concatenate([self.indices, other.indices + np.int32(self.num_nodes)]),
-        )._label(
             join_labels("node", [g.node_labels for g in both]),
             join_labels("edge", [g.edge_labels for g in both]),
             {**self.label_names, **other.label_names},
@@ -289,31 +299,16 @@ class Graph:
         return hash(tuple(a is None or a.tobytes() for a in self._arrays()))
 
     def _arrays(self) -> tuple[NDArray[Any] | None, ...]:
-        return self.indptr, self.indices, self.node_labels, self.edge_labels
+        return tuple(getattr(self, name) for name in _ARRAYS)
 
     def __reduce__(self) -> tuple[Callable[..., Graph], tuple[Any, ...]]:
         """Pickle by value."""
-        return _restored, (*self._arrays(), dict(self.label_names))
+        return Graph.over, (*self._arrays(), dict(self.label_names))
 
     def __repr__(self) -> str:
-        labels = [
-            f", {name}=True"
-            for name in ("node_labels", "edge_labels")
-            if getattr(self, name) is not None
-        ]
+        labels = [f", {n}=True" for n in _ARRAYS[2:] if getattr(self, n) is not None]
         counts = f"num_nodes={self.num_nodes}, num_edges={self.num_edges}"
         return f"Graph({counts}{''.join(labels)})"
-
-
-def _restored(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    nodes: Labels,
-    edges: Labels,
-    names: Mapping[int, str],
-) -> Graph:
-    """Return a graph that was pickled."""
-    return Graph.over(indptr, indices)._label(nodes, edges, names)
 
 
 def join_labels(what: str, labels: Sequence[Labels]) -> Labels:

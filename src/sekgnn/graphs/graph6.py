@@ -68,26 +68,17 @@ def to_graph6(graph: Graph) -> str:
     row, col = graph.edge_index()
     upper = row < col
     bits = np.zeros((n * (n - 1) // 2 + 5) // 6 * 6, dtype=np.uint8)
-    bits[pair_rank(row[upper], col[upper])] = 1
+    i, j = row[upper], col[upper]
+    bits[j * (j - 1) // 2 + i] = 1
     sixes = np.packbits(bits.reshape(-1, 6), axis=1).reshape(-1) >> 2
     return (_write_size(n) + (sixes + _LOW).astype(np.uint8).tobytes()).decode("ascii")
 
 
-def read_graph6(path: str | Path) -> list[Graph]:
-    """Read a file with one graph6 string per line; blank lines are skipped.
-
-    Raises:
-        GraphInputError: If the file cannot be read, a line is not graph6 (the message
-            names it), or there is no graph.
-    """
-    graphs = list(graph6_lines(path))
-    if not graphs:
-        raise GraphInputError(f"{path} holds no graphs; expected graph6, one per line.")
-    return graphs
-
-
 def graph6_lines(path: str | Path, part: Part | None = None) -> Iterator[Graph]:
-    """Yield the graphs of a file, or of a part of it; errors name their line."""
+    """Yield the graphs of a file with one graph6 string per line, or of a part of it.
+
+    Blank lines are skipped; errors name the line.
+    """
     lines = text_lines(path, "\n", part)
     before = 0 if part is None else part.line
     for number, line in enumerate(lines, start=before + 1):
@@ -97,18 +88,8 @@ def graph6_lines(path: str | Path, part: Part | None = None) -> Iterator[Graph]:
                 yield from_graph6(text)
 
 
-def pair_rank(i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.int64]:
-    r"""Return :math:`j (j - 1) / 2 + i`, the place of the pair :math:`i < j` in graph6.
-
-    Example:
-        >>> pair_rank(np.array([0, 0, 1]), np.array([1, 2, 2])).tolist()
-        [0, 1, 2]
-    """
-    return j * (j - 1) // 2 + i
-
-
 def pair_unrank(rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs ``(i, j)`` at positions ``rank``, the inverse of pair_rank.
+    r"""Return the pairs :math:`i < j` at places :math:`j (j - 1) / 2 + i` of graph6.
 
     Exact for ranks below 2^61: the square root is only a first guess.
 

@@ -9,11 +9,9 @@ those of the range are put into their rows, sorted and freed of repeats, and app
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -22,14 +20,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sekgnn.array_file import ArrayWriter, DamagedFileError, read_arrays
-from sekgnn.errors import GraphInputError, GraphInputWarning
+from sekgnn.errors import GraphInputError
 from sekgnn.files import atomic_path
 from sekgnn.graphs.cleaning import (
     SelfLoops,
     Undirected,
+    check_ids,
     check_num_nodes,
     check_rules,
     located,
+    one_way_error,
+    report_loops,
 )
 from sekgnn.graphs.edge_list import EdgeChunks, count_nodes
 from sekgnn.graphs.graph import Graph
@@ -63,11 +64,6 @@ class GraphFile:
     graph: Graph
     nodes: Mapping[str, NDArray[Any]]
     fingerprint: str
-
-    @cached_property
-    def degrees(self) -> NDArray[np.int64]:
-        """Degree of every node, int64 ``[n]``."""
-        return self.graph.degrees
 
 
 def read_graph_file(path: str | Path, *, check: bool = True) -> GraphFile:
@@ -163,11 +159,8 @@ def pack_pairs(
     given = checked_arrays(arrays or {}, n)
     with _Pairs(Path(output), loops) as pairs:
         for chunk in chunks:
-            if chunk.size and not 0 <= chunk.min() <= chunk.max() < n:
-                raise GraphInputError(
-                    f"the pairs hold nodes {chunk.min()}..{chunk.max()}, but "
-                    f"num_nodes={n}; node ids must lie in [0, {n})."
-                )
+            if chunk.size:
+                check_ids(int(chunk.min()), int(chunk.max()), n)
             pairs.add(chunk.astype(np.int32, copy=False))
         pairs.write(n, given, undirected, None)
     return read_graph_file(output, check=False)
@@ -241,14 +234,7 @@ class _Pairs:
         check_claim(num_nodes, "nodes", self.count, "edges", spare=1 << 24)
         check_memory(24 * num_nodes + 12 * ROWS_BUFFER, "packing the graph")
         if self.num_loops:
-            loops = f"{self.num_loops} self-loop{'s' * (self.num_loops > 1)}"
-            where = f"(first at node {self.first_loop})"
-            if self.loops == "error":
-                raise GraphInputError(
-                    f'{loops} found {where}; remove them, or pass loops="drop".'
-                )
-            text = f"{loops} dropped {where}; graphs here are simple."
-            warnings.warn(text, GraphInputWarning, stacklevel=4)
+            report_loops(self.num_loops, str(self.first_loop), self.loops, 5)
         self.file.flush()
         starts = np.zeros(num_nodes + 1, dtype=np.int64)
         for pairs in self._read():
@@ -295,10 +281,7 @@ class _Pairs:
         filled, node, lacks = settle_rows(places, entries, strict, low, indptr, out)
         if node >= 0:
             u, v = (node, lacks >> 1) if lacks & 1 == 0 else (lacks >> 1, node)
-            raise GraphInputError(
-                f"edges have one direction only, e.g. {u} -> {v} without {v} -> {u}; "
-                'list both directions, or use undirected="add" (--undirected add).'
-            )
+            raise one_way_error("some", str(u), str(v))
         return out[:filled]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs.cleaning import without_torch
 from sekgnn.graphs.graph import Graph
 
 
@@ -58,8 +59,7 @@ class LabelledGraph(Graph):
         if nodes is not None and nodes.size:
             if isinstance(next(iter(node_labels)), str):
                 names |= zip(nodes.tolist(), map(str, node_labels), strict=True)
-        self._hold(graph.indptr, graph.indices)
-        self._label(nodes, edges, names)
+        self._hold(graph.indptr, graph.indices, nodes, edges, names)
 
 
 def as_labels(name: str, values: Any) -> NDArray[np.int64]:
@@ -75,8 +75,7 @@ def as_labels(name: str, values: Any) -> NDArray[np.int64]:
         >>> as_labels("labels", ["C", "O"]).tolist() == as_labels("l", "CO").tolist()
         True
     """
-    if hasattr(values, "detach"):  # a torch tensor, without importing torch
-        values = values.detach().cpu().numpy()
+    values = without_torch(values)
     try:
         array = np.array(list(values) if isinstance(values, str) else values)
     except ValueError as error:

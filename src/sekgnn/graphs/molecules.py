@@ -44,11 +44,7 @@ BOND_FEATURES = (*BONDS, "bond_E", "bond_Z")
 
 
 def from_rdkit(mol: Any) -> Graph:
-    """Build a graph from an rdkit ``Mol``; node i is atom i.
-
-    Raises:
-        GraphInputError: If ``mol`` is None, which is how rdkit reports a failure.
-    """
+    """Build a graph from an rdkit ``Mol``; node i is atom i."""
     return _bonds(mol)[0]
 
 
@@ -58,9 +54,6 @@ def labelled_from_rdkit(mol: Any) -> Graph:
     A node's label is its atom's element and formal charge, ``1000 * charge + Z``; an
     edge's label is rdkit's number of the bond type (1, 2, 3; 12 for aromatic). A
     label is called by the atom's symbol and charge, such as ``N+``.
-
-    Raises:
-        GraphInputError: If ``mol`` is None.
     """
     graph, types = _bonds(mol)
     labels, names = [], {}
@@ -126,10 +119,8 @@ def _symbol(atom: Any, minus: str) -> str:
 def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
     """Build a graph from a SMILES string; atoms in the order rdkit gives them.
 
-    Args:
-        smiles: The molecule.
-        add_hydrogens: Make every hydrogen a node. Otherwise only heavy atoms are
-            nodes, and those hydrogens that rdkit keeps (as in ``[H][H]``).
+    Nodes are the heavy atoms, and those hydrogens that rdkit keeps (as in ``[H][H]``)
+    or, with ``add_hydrogens``, all.
 
     Raises:
         GraphInputError: If rdkit cannot read it, or a cycle has more than
@@ -202,12 +193,10 @@ def scaffold(smiles: str) -> str:
     """
     murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold", "mol")
     mol = _readable(smiles, False)
-    found: str | None = _answer(
-        lambda: murcko.MurckoScaffoldSmiles(mol=mol, includeChirality=False)
+    text: str = _needed(
+        lambda: murcko.MurckoScaffoldSmiles(mol=mol, includeChirality=False), smiles
     )
-    if found is None:
-        raise GraphInputError(f"rdkit finds no scaffold of {smiles!r}; remove the row.")
-    return found
+    return text
 
 
 def descriptor_names() -> list[str]:
@@ -238,12 +227,10 @@ def morgan_counts(smiles: str) -> NDArray[np.uint32]:
     package = require("rdkit.Chem.rdFingerprintGenerator", "mol")
     maker = package.GetMorganGenerator(radius=2, fpSize=MORGAN_BINS)
     mol = _readable(smiles, False)
-    found: NDArray[np.uint32] | None = _answer(
-        lambda: maker.GetCountFingerprintAsNumPy(mol)
+    counts: NDArray[np.uint32] = _needed(
+        lambda: maker.GetCountFingerprintAsNumPy(mol), smiles
     )
-    if found is None:
-        raise GraphInputError(f"rdkit cannot count in {smiles!r}; remove the row.")
-    return found
+    return counts
 
 
 def molecule_numbers(name: str) -> tuple[list[str], Callable[[str], Any]]:
@@ -317,6 +304,14 @@ def _answer(ask: Callable[[], T]) -> T | None:
             return ask()
         except Exception:
             return None
+
+
+def _needed(ask: Callable[[], T], smiles: str) -> T:
+    """Return what rdkit answers, or raise."""
+    answer = _answer(ask)
+    if answer is None:
+        raise GraphInputError(f"rdkit finds no answer for {smiles!r}; remove the row.")
+    return answer
 
 
 def _readable(smiles: str, add_hydrogens: bool) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.errors import GraphInputError
-from sekgnn.files import write_atomically
 from sekgnn.graphs.cleaning import SelfLoops, Undirected, located
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.packed import pack, pack_edge_indices, unpack
+from sekgnn.graphs.packed import pack_edge_indices, unpack
 from sekgnn.graphs.table import read_bytes
 from sekgnn.memory import check_memory, gib
 
@@ -32,13 +30,8 @@ def read_npz(
 ) -> list[Graph]:
     """Read the graphs of an ``.npz`` file.
 
-    Args:
-        path: A file with the arrays ``edge_index`` ``[2, E]`` (node ids local to each
-            graph, any integer type), ``edge_ptr`` ``[G + 1]`` and ``node_ptr``
-            ``[G + 1]``: graph g owns columns ``edge_ptr[g]:edge_ptr[g + 1]`` and has
-            ``node_ptr[g + 1] - node_ptr[g]`` nodes. Other arrays are not looked at.
-        undirected: ``"error"`` or ``"add"`` when a pair lacks its reverse.
-        loops: ``"drop"`` (with a warning) or ``"error"``.
+    The arrays are those of :func:`~sekgnn.graphs.pack_edge_indices`: ``edge_index``,
+    ``edge_ptr`` and ``node_ptr``. Others are not looked at.
 
     Raises:
         GraphInputError: If the file is damaged, or an array missing or malformed.
@@ -53,30 +46,6 @@ def read_npz(
             loops=loops,
         )
     return unpack(packed)
-
-
-def write_npz(path: str | Path, graphs: Sequence[Graph]) -> None:
-    """Write ``graphs`` so that :func:`read_npz` returns them; all or nothing.
-
-    The file is written beside its final place and moved there when complete, so a
-    crash leaves an old file as it was. Ids are stored in the smallest integer type.
-
-    Raises:
-        OutputError: If the folder is missing, or the file cannot be written.
-    """
-    packed = pack(graphs)
-    edge_ptr = packed.indptr[packed.node_ptr]
-    offset = np.repeat(packed.node_ptr[:-1], np.diff(edge_ptr))  # [E]
-    row = np.repeat(np.arange(packed.num_nodes), np.diff(packed.indptr))  # [E]
-    edge_index = np.stack([row, packed.indices]) - offset
-    largest = int(edge_index.max(initial=0))
-    small = edge_index.astype(np.min_scalar_type(-largest - 1))
-    write_atomically(
-        path,
-        lambda file: np.savez_compressed(
-            file, edge_index=small, edge_ptr=edge_ptr, node_ptr=packed.node_ptr
-        ),
-    )
 
 
 def _load(path: str | Path) -> dict[str, NDArray[Any]]:

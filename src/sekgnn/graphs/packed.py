@@ -19,9 +19,10 @@ from sekgnn.graphs.cleaning import (
     check_size,
     clean_edges,
     edge_array,
+    without_torch,
 )
 from sekgnn.graphs.graph import CsrGraph, Graph
-from sekgnn.graphs.row_check import check_rows
+from sekgnn.graphs.row_check import check_rows, check_starts
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 
@@ -216,8 +217,8 @@ def pack_edge_indices(
         [1, 0, 3, 2]
     """
     edges = edge_array(edge_index)
-    nodes = check_ptr("node_ptr", node_ptr)
-    columns = check_ptr("edge_ptr", edge_ptr)
+    nodes = _starts("node_ptr", node_ptr)
+    columns = _starts("edge_ptr", edge_ptr)
     if nodes.size != columns.size:
         raise GraphInputError(
             f"node_ptr describes {nodes.size - 1} graphs, "
@@ -360,23 +361,14 @@ def pack_union(
     return PackedGraphs.over(node_ptr, indptr, indices)
 
 
-def check_ptr(name: str, ptr: Any) -> NDArray[np.int64]:
-    """Return ``ptr`` as an int64 array that starts at 0 and never falls, or raise."""
-    if hasattr(ptr, "detach"):  # a torch tensor, without importing torch
-        ptr = ptr.detach().cpu().numpy()
-    array = np.asarray(ptr)
-    if array.ndim != 1 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
+def _starts(name: str, given: Any) -> NDArray[np.int64]:
+    """Return row starts that a user gave as an int64 array, or raise."""
+    array = np.asarray(without_torch(given))
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
         raise GraphInputError(
             f"{name} must be a list of integers with one entry more than graphs, "
             f"got {array.dtype} of shape {list(array.shape)}."
         )
     array = array.astype(np.int64)
-    if array[0] != 0:
-        raise GraphInputError(f"{name} must start at 0, got {array[0]}.")
-    falls = np.flatnonzero(array[1:] < array[:-1])
-    if falls.size:
-        raise GraphInputError(
-            f"{name} must not decrease, but falls from {array[falls[0]]} to "
-            f"{array[falls[0] + 1]} at graph {falls[0]}."
-        )
+    check_starts(name, array, int(array[-1]))
     return array

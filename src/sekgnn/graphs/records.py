@@ -20,7 +20,7 @@ from sekgnn.graphs.cleaning import Undirected, located
 from sekgnn.graphs.convert import from_networkx
 from sekgnn.graphs.edge_list import read_edge_list
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.graph6 import HEADER, graph6_lines, read_graph6
+from sekgnn.graphs.graph6 import HEADER, graph6_lines
 from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
 from sekgnn.graphs.json_lines import json_records
@@ -75,16 +75,14 @@ OnInvalid = Callable[[DataRow], object]
 _EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
 _MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BOND_FEATURES)
 _SHOWN = 10  # invalid rows listed in an error
-_SHOWN_LENGTH = 200  # characters of a SMILES shown there
+_LONG = 200  # characters of a SMILES shown there
 
 
 def read_graphs(path: str | Path, **options: Any) -> list[Graph]:
-    """Read all graphs of a file or folder.
+    """Read all graphs of a file or folder; options are those of :class:`ReadOptions`.
 
-    Args:
-        path: What to read: graph6, an edge list (one graph), npz, a table of SMILES,
-            JSON lines or a TU folder.
-        **options: Of :class:`ReadOptions`.
+    The file holds graph6, an edge list (one graph), npz, a packed graph, a table of
+    SMILES or JSON lines; the folder is one of TU or of shards.
 
     Raises:
         GraphInputError: If the path cannot be read or holds no valid graphs.
@@ -148,7 +146,7 @@ def read_records(
     Raises:
         GraphInputError: If the path does not exist or has no known format; later, if
             something is wrong, which names file, row, line and column.
-        MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
+        MissingExtraError: If rdkit is needed and not installed.
     """
     if part is not None and part.records:
         return iter(part.records)
@@ -159,8 +157,7 @@ def read_records(
         names = [str(target) for target in targets]
         return json_records(path, names, loops=options.loops, part=part)
     if form == "graph6":
-        graphs = read_graph6(path) if part is None else graph6_lines(path, part)
-        return _plain(graphs, 0 if part is None else part.row)
+        return _plain(graph6_lines(path, part), 0 if part is None else part.row)
     if form == "shards":
         return shard_records(path, targets)
     rules: dict[str, Any] = {"undirected": options.undirected, "loops": options.loops}
@@ -275,9 +272,7 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
     return SUFFIXES[suffix]
 
 
-def smiles_records(
-    texts: Sequence[str], add_hydrogens: bool = False
-) -> Iterator[GraphRecord]:
+def smiles_records(texts: Sequence[str]) -> Iterator[GraphRecord]:
     """Yield SMILES strings as records.
 
     Raises:
@@ -285,7 +280,7 @@ def smiles_records(
         MissingExtraError: If rdkit is not installed.
     """
     for i, text in enumerate(texts):
-        record = _molecule(text, f"graph {i}", i + 1, {}, True, add_hydrogens)
+        record = _molecule(text, f"graph {i}", i + 1, {})
         if record is None:
             raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
         yield record
@@ -345,8 +340,8 @@ def _molecules(
     for row in _smiles_rows(path, options.smiles, targets, part):
         value, *others = row.values
         known = dict(zip(targets, others, strict=True))
-        hydrogens = options.add_hydrogens
-        record = _molecule(value, row.place, row.row, known, features, hydrogens)
+        how = features, options.add_hydrogens
+        record = _molecule(value, row.place, row.row, known, *how)
         if record is not None:
             yield record
         elif on_invalid is not None:
@@ -360,8 +355,8 @@ def _molecule(
     place: str,
     row: int,
     targets: dict[Column, Any],
-    features: bool,
-    add_hydrogens: bool,
+    features: bool = True,
+    add_hydrogens: bool = False,
 ) -> GraphRecord | None:
     """Return a molecule, or ``None`` if it cannot be read."""
     mol = parse_smiles(value, add_hydrogens)
@@ -412,9 +407,9 @@ def invalid_smiles(
 
 def _short(value: Any) -> str:
     text = str(value)
-    if len(text) <= _SHOWN_LENGTH:
+    if len(text) <= _LONG:
         return repr(value)
-    return f"{text[:_SHOWN_LENGTH]!r}... ({len(text)} characters)"
+    return f"{text[:_LONG]!r}... ({len(text)} characters)"
 
 
 def _text_format(path: Path) -> str:

@@ -172,9 +172,10 @@ def check_starts(
     """
     check_array(name, starts, np.int64, None)
     if not starts.size or starts[0] != 0 or starts[-1] != end:
+        raise GraphInputError(f"{name} must start at 0 and end at {end}.")
+    falls = np.flatnonzero(starts[1:] < starts[:-1])
+    if rising and falls.size:
         raise GraphInputError(
-            f"{name} must start at 0 and end at {end}; use Graph.from_edge_index to "
-            "build a graph from edges."
+            f"{name} must not decrease, but entry {falls[0] + 1} is below entry "
+            f"{falls[0]}."
         )
-    if rising and (starts[1:] < starts[:-1]).any():
-        raise GraphInputError(f"{name} must not fall.")

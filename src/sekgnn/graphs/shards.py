@@ -8,6 +8,7 @@ columns that all shards share, is also its line in the manifest of the folder.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypedDict
@@ -292,11 +293,6 @@ class Shard:
         begin, end = self.arrays["text_ptr"][number : number + 2].tolist()
         return bytes(self.arrays["text"][begin:end]).decode(errors="replace")
 
-    def targets(self, number: int) -> list[Any]:
-        """Return the values of target ``number`` as they stand in the source."""
-        values: list[Any] = self.arrays[f"target {number}"].tolist()
-        return values
-
 
 class Shards:
     """A complete folder of shards: all of its graphs, by position.
@@ -389,13 +385,10 @@ def shard_records(
     numbers = [shards.targets.index(str(name)) for name in targets]
     for position in range(shards.graph_ptr.size - 1):
         shard = shards.open(position, check=True)
-        columns = [shard.targets(number) for number in numbers]
+        columns = [shard.arrays[f"target {number}"].tolist() for number in numbers]
         for number in range(len(shard)):
-            record = shard.record(number, shards.names)
-            values = [column[number] for column in columns]
-            known = dict(zip(targets, values, strict=True))
-            object.__setattr__(record, "targets", known)
-            yield record
+            known = {n: c[number] for n, c in zip(targets, columns, strict=True)}
+            yield replace(shard.record(number, shards.names), targets=known)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

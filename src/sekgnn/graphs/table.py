@@ -9,13 +9,11 @@ import io
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from sekgnn.checks import nearest
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph_record import GraphRecord
 from sekgnn.parallel import even_chunks
 
@@ -103,9 +101,8 @@ def data_rows(
 def table_headings(path: str | Path) -> list[str]:
     """Return the headings of a table, as :func:`data_rows` reads it."""
     if Path(path).suffix.lower() == ".parquet":
-        with open_binary(path) as content, _readable(path):
-            parquet = require("pyarrow.parquet", None)
-            return list(parquet.ParquetFile(content).schema_arrow.names)
+        with _parquet_file(path) as file:
+            return list(file.schema_arrow.names)
     for fields, _ in _csv_fields(path, text_lines(path)):
         return [name.strip() for name in fields]
     raise GraphInputError(f"{path} is empty; expected a header.")
@@ -124,12 +121,12 @@ def table_parts(path: str | Path, size: int, limit: int) -> Iterator[tuple[Part,
         rows = _csv_fields(path, lines)
         yield from lines.parts((1 for _ in rows), size, limit, header=True)
         return
-    parquet = require("pyarrow.parquet", None)
-    with open_binary(path) as content, _readable(path):
-        count = parquet.ParquetFile(content).metadata.num_rows
-    digest, total = hashlib.sha256(), Path(path).stat().st_size
-    with open_binary(path) as file:
-        while piece := file.read(1 << 20):
+    with _parquet_file(path) as file:
+        count = file.metadata.num_rows
+    total = Path(path).stat().st_size
+    digest = hashlib.sha256()
+    with open_binary(path) as content:
+        while piece := content.read(1 << 20):
             digest.update(piece)
     for start, stop in even_chunks(count, size):
         weight = total * stop // count - total * start // count
@@ -153,7 +150,10 @@ class _Counted:
 
     def __init__(self, path: str | Path, newline: Literal["", "\n"]) -> None:
         self.lines = text_lines(path, newline)
-        self.bytes, self.line = text_start(path), 0
+        with open_binary(path) as file:
+            mark = file.read(len(codecs.BOM_UTF8))
+        self.bytes = len(mark) if mark == codecs.BOM_UTF8 else 0
+        self.line = 0
         self.digest = hashlib.sha256()
 
     def __iter__(self) -> _Counted:
@@ -188,13 +188,6 @@ class _Counted:
         if count:
             part = Part(start, self.bytes, row, line, self.bytes - start)
             yield part, self.digest.hexdigest()
-
-
-def text_start(path: str | Path) -> int:
-    """Return how many bytes a byte order mark takes at the start of a file."""
-    with open_binary(path) as file:
-        mark = file.read(len(codecs.BOM_UTF8))
-    return len(mark) if mark == codecs.BOM_UTF8 else 0
 
 
 def text_lines(
@@ -239,7 +232,6 @@ def open_binary(path: str | Path) -> BinaryIO:
 def _csv_rows(
     path: str | Path, columns: Sequence[Column], hint: str, part: Part | None
 ) -> Iterator[DataRow]:
-    """Yield the rows of a text table after its heading."""
     rows = _csv_fields(path, text_lines(path))
     heading = next(rows, None)
     if heading is None:
@@ -247,50 +239,31 @@ def _csv_rows(
         raise GraphInputError(f"{path} is empty; expected a header with {wanted}.")
     names = [name.strip() for name in heading[0]]
     places = _column_places(path, columns, names, hint)
+    before = 0
     if part is not None:
         rows.close()
-        lines = text_lines(path, part=part)
-        rows = _csv_fields(path, lines, _form(path), part.line)
-    before = 0 if part is None else part.row
+        lines, before = text_lines(path, part=part), part.row
+        rows = _csv_fields(path, lines, len(names), part.line)
     for row, (fields, line) in enumerate(rows, start=before + 1):
         yield DataRow(row, line, tuple(fields[p].strip() for p in places))
 
 
-def _form(path: str | Path) -> tuple[str, int]:
-    """Return the delimiter of a text table and its number of columns."""
-    for text in text_lines(path):
-        if text.strip("\r\n"):
-            delimiter = max(",;\t", key=text.count)
-            break
-    return delimiter, len(table_headings(path))
-
-
 def _csv_fields(
-    path: str | Path,
-    lines: Iterator[str],
-    form: tuple[str, int] | None = None,
-    line: int = 0,
+    path: str | Path, lines: Iterator[str], width: int = 0, before: int = 0
 ) -> Generator[tuple[list[str], int]]:
-    """Yield the fields of every line that is not blank, and where it begins.
+    """Yield the fields of every row that is not blank, and the line where it begins.
 
-    ``form`` is the delimiter and the number of fields, which by default the heading
-    shows, the first of the lines; ``line`` is how many lines are before these.
+    Rows have ``width`` fields, by default as many as the first; ``before`` lines are
+    before these.
 
     This is not pyarrow's reader, which does not say on which line a row is, takes text
     after a quote and a quote that is never closed for granted, and knows no byte of a
     fault.
     """
-    if form is None:
-        start: list[str] = []  # blank lines and the heading
-        for text in lines:
-            start.append(text)
-            if text.strip("\r\n"):
-                break
-        form = max(",;\t", key=start[-1].count) if start else ",", 0
-        lines = chain(start, lines)
-    delimiter, width = form
-    before = line
+    filled = (line for line in text_lines(path) if line.strip("\r\n"))
+    delimiter = max(",;\t", key=next(filled, ",").count)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    line = before
     try:
         for fields in reader:
             begin, line = line + 1, before + reader.line_num
@@ -314,45 +287,42 @@ def _csv_fields(
 def _parquet_rows(
     path: str | Path, columns: Sequence[Column], hint: str, part: Part | None
 ) -> Iterator[DataRow]:
-    """Yield the rows of a Parquet file."""
-    parquet = require("pyarrow.parquet", None)
-    with open_binary(path) as content, _readable(path):
-        file = parquet.ParquetFile(content, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+    with _parquet_file(path) as file:
         names = list(file.schema_arrow.names)
         wanted = [names[p] for p in _column_places(path, columns, names, hint)]
         chosen = list(dict.fromkeys(wanted))
         start, stop = (0, file.metadata.num_rows) if part is None else part[:2]
-        row, groups = 0, []  # rows before a group, groups that hold what is asked for
+        row = 0
         for group in range(file.num_row_groups):
-            end = row + file.metadata.row_group(group).num_rows
-            if row < stop and end > start:
-                groups.append((row, group))
-            row = end
-        row = groups[0][0] if groups else 0
-        for batch in file.iter_batches(
-            _BATCH_ROWS, [group for _, group in groups], columns=chosen
-        ):
-            first, row = row, row + batch.num_rows
-            if row <= start or first >= stop:
+            count = file.metadata.row_group(group).num_rows
+            if row >= stop or row + count <= start:
+                row += count
                 continue
-            batch = batch.slice(max(0, start - first), stop - max(first, start))
-            values = [batch.column(name).to_pylist() for name in wanted]
-            numbered = enumerate(zip(*values, strict=True), max(first, start) + 1)
-            for number, fields in numbered:
-                yield DataRow(number, None, fields)
+            for batch in file.iter_batches(_BATCH_ROWS, [group], columns=chosen):
+                skip, keep = max(0, start - row), min(stop - row, batch.num_rows)
+                if skip < keep:
+                    some = batch.slice(skip, keep - skip)
+                    values = [some.column(name).to_pylist() for name in wanted]
+                    rows = enumerate(zip(*values, strict=True), row + skip + 1)
+                    for number, fields in rows:
+                        yield DataRow(number, None, fields)
+                row += batch.num_rows
 
 
 @contextmanager
-def _readable(path: str | Path) -> Iterator[None]:
-    """Report an error inside as an unreadable Parquet file."""
-    arrow = require("pyarrow", None)
-    try:
-        yield
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        cause = " ".join(str(error).split())
-        raise GraphInputError(
-            f"{path} is not a readable Parquet file ({cause}); it may be cut short."
-        ) from error
+def _parquet_file(path: str | Path) -> Iterator[Any]:
+    """Open a Parquet file; an error inside is one of the file."""
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+
+    with open_binary(path) as content:
+        try:
+            yield ParquetFile(content, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            cause = " ".join(str(error).split())
+            raise GraphInputError(
+                f"{path} is not a readable Parquet file ({cause}); it may be cut short."
+            ) from error
 
 
 def _column_places(

@@ -69,8 +69,8 @@ def hop_pairs(
     Example:
         >>> path = Graph.from_edge_index([[0, 1], [1, 2]], 3, undirected="add")
         >>> hops = hop_pairs(path, 2)
-        >>> [array.tolist() for array in hops.select(2)]
-        [[0, 2], [2, 0]]
+        >>> [array.tolist() for array in hops.csr(2)]
+        [[0, 1, 1, 2], [2, 0]]
         >>> hop_pairs(path, 2, kernel="diffusion").counts().tolist()
         [[1, 2], [2, 1], [1, 2]]
     """
@@ -105,11 +105,8 @@ def hop_pairs(
     out = np.empty(pairs, dtype=np.int32)
 
     def fill(start: int, stop: int) -> None:
-        search = packed.csr, start, stop, diffusion, room, starts
-        if cap < room:
-            _sample(*search, packed.node_ptr, cap, np.uint64(seed), out)
-        else:
-            _search(*search, _NONE, True, out)
+        search = packed.csr, start, stop, diffusion, room, starts, _NONE, True, out
+        _search(*search, packed.node_ptr, cap, np.uint64(seed))
 
     run_chunks(fill, chunks, threads)
     return HopTable(indptr, out, num_hops)
@@ -167,17 +164,26 @@ def _search(
     alike: NDArray[np.int32],
     write: bool,
     out: NDArray[np.int32],
+    node_ptr: NDArray[np.int64],
+    cap: int,
+    seed: np.uint64,
 ) -> None:
     """Write the size of hop k + 1 of v to ``places[k, v]``, or the hop itself there.
 
     Sizes only of nodes that are their own smallest twins. ``out`` receives the nodes of
-    every hop, sorted, ``[M]``.
+    every hop, sorted, ``[M]``; at most ``cap`` of each if that is below ``room``, the
+    size of the largest graph.
     """
     mark = np.zeros(graph.indptr.size - 1, np.uint8)
     queue = np.empty(2 * room, np.int32)
+    keep = cap if write and cap < room else 0
+    keys, sample = np.empty(keep, np.uint64), np.empty(keep, np.int32)
+    number = 0  # of the graph
     for v in range(start, stop):
         if not write and alike[v] != v:
             continue
+        while keep and node_ptr[number + 1] <= v:
+            number += 1
         queue[0] = v
         mark[v] = not diffusion
         begin, end = 0, 1
@@ -185,56 +191,19 @@ def _search(
             begin, end = next_level(graph, diffusion, queue, begin, end, mark)
             if begin == end:
                 break
+            size = end - begin
             if not write:
-                places[k, v] = end - begin
-                continue
-            sort_range(queue, begin, end)
-            for i in range(begin, end):
-                out[places[k, v] + i - begin] = queue[i]
-        if not diffusion:
-            for i in range(end):
-                mark[queue[i]] = 0
-
-
-@compiled
-def _sample(
-    graph: CsrGraph,
-    start: int,
-    stop: int,
-    diffusion: bool,
-    room: int,
-    starts: NDArray[np.int64],
-    node_ptr: NDArray[np.int64],
-    cap: int,
-    seed: np.uint64,
-    out: NDArray[np.int32],
-) -> None:
-    """Write at most ``cap`` nodes of hop k + 1 of v from ``starts[k, v]`` on."""
-    mark = np.zeros(graph.indptr.size - 1, np.uint8)
-    queue = np.empty(2 * room, np.int32)
-    keys, nodes = np.empty(cap, np.uint64), np.empty(cap, np.int32)
-    number = 0  # of the graph
-    for v in range(start, stop):
-        while node_ptr[number + 1] <= v:
-            number += 1
-        first = node_ptr[number]
-        queue[0] = v
-        mark[v] = not diffusion
-        begin, end = 0, 1
-        for k in range(starts.shape[0]):
-            begin, end = next_level(graph, diffusion, queue, begin, end, mark)
-            if begin == end:
-                break
-            size = min(cap, end - begin)
-            if end - begin > cap:
+                places[k, v] = size
+            elif keep and size > keep:
+                first = node_ptr[number]
                 state = hop_state(seed, v - first, k + 1)
-                sample_level(queue[begin:end], first, state, keys, nodes)
+                sample_level(queue[begin:end], first, state, keys, sample)
+                for i in range(keep):
+                    out[places[k, v] + i] = sample[i]
             else:
                 sort_range(queue, begin, end)
                 for i in range(size):
-                    nodes[i] = queue[begin + i]
-            for i in range(size):
-                out[starts[k, v] + i] = nodes[i]
+                    out[places[k, v] + i] = queue[begin + i]
         if not diffusion:
             for i in range(end):
                 mark[queue[i]] = 0
@@ -259,13 +228,14 @@ def _count(
     progress: Progress | None = None,
 ) -> None:
     """Write the size of hop k + 1 of v to ``sizes[k, v]``, which is zero."""
-    room, none = _largest(packed), np.empty(0, dtype=np.int32)
+    room = _largest(packed)
     whole = sum(stop - start for start, stop in chunks) == packed.num_nodes
     alone = np.arange(packed.num_nodes, dtype=np.int32)
     alike = find_alike(packed, threads)[1] if whole else alone
 
     def count(start: int, stop: int) -> None:
-        _search(packed.csr, start, stop, diffusion, room, sizes, alike, False, none)
+        search = packed.csr, start, stop, diffusion, room, sizes, alike, False, _NONE
+        _search(*search, packed.node_ptr, room, np.uint64(0))
 
     run_chunks(count, chunks, threads, progress)
     twins = np.flatnonzero(alike != alone)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +74,6 @@ class HopTable:
         ends = self.indptr[:: self.num_nodes] if self.num_nodes else np.zeros(1)
         return np.repeat(np.arange(1, ends.size), np.diff(ends).astype(np.int64))
 
-    def select(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the pairs of hop ``k`` as ``(row, col)``, each int64 ``[M_k]``.
-
-        Raises:
-            ConfigError: If ``k`` is not in 1..K.
-        """
-        indptr, indices = self.csr(k)
-        row = np.repeat(np.arange(self.num_nodes), np.diff(indptr))
-        return row, indices.astype(np.int64)
-
     def csr(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return hop ``k`` in compressed sparse rows.
 
@@ -108,19 +94,6 @@ class HopTable:
         """Return :math:`N_k(v)`, int64, sorted."""
         row = (k - 1) * self.num_nodes + v
         return self.indices[self.indptr[row] : self.indptr[row + 1]].astype(np.int64)
-
-    def to_scipy(self, k: int) -> sp.csr_array:
-        """Return the 0/1 matrix B_k of hop ``k``, int8 ``csr_array`` ``[n, n]``.
-
-        Raises:
-            ConfigError: If ``k`` is not in 1..K.
-        """
-        import scipy.sparse as sp
-
-        indptr, indices = self.csr(k)
-        ones = np.ones(indices.size, dtype=np.int8)
-        shape = (self.num_nodes, self.num_nodes)
-        return sp.csr_array((ones, indices.copy(), indptr), shape)
 
     def counts(self) -> NDArray[np.int64]:
         """Return the number of pairs of every node and hop, int64 ``[n, K]``.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
 
-_SHORT = 16
+_SHORT = 24
 
 
 @kernel
@@ -65,39 +65,10 @@ def next_level(
 
 @kernel
 def sort_range(values: NDArray[np.int32], begin: int, end: int) -> None:
-    """Sort ``values[begin:end]`` in place.
-
-    Quicksort down to short pieces, which one pass of insertion sort puts in order.
-    """
-    depth, low, high = 0, begin, end - 1
-    stack = np.empty(128 if high - low > _SHORT else 0, dtype=np.int64)
-    while high - low > _SHORT or depth > 0:
-        if high - low <= _SHORT:
-            depth -= 2
-            low, high = stack[depth], stack[depth + 1]
-            continue
-        a, pivot, c = values[low], values[(low + high) // 2], values[high]
-        if (pivot < a) == (a < c):  # the median of the three
-            pivot = a
-        elif (pivot < c) == (c < a):
-            pivot = c
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if j - low < high - i:
-            stack[depth], stack[depth + 1] = i, high
-            high = j
-        else:
-            stack[depth], stack[depth + 1] = low, j
-            low = i
-        depth += 2
+    """Sort ``values[begin:end]`` in place; numba's sort is slow to begin."""
+    if end - begin > _SHORT:
+        values[begin:end].sort()
+        return
     for i in range(begin + 1, end):
         value = values[i]
         j = i - 1

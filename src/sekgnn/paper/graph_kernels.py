@@ -22,8 +22,8 @@ from sekgnn.graphs.packed import PackedGraphs, unpack
 from sekgnn.paper.tangent_kernel import tangent_pairs
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.walks import return_probabilities
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.hop_wl import OneWL
+from sekgnn.wl.refinement import Batch
 
 Matrix = NDArray[np.float64]
 _CELLS = 1 << 22  # entries of a block of node pairs: 32 MB

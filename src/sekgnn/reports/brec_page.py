@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sekgnn.brec.record import AnyScore, to_json
 from sekgnn.datasets.brec import CATEGORIES
-from sekgnn.reports.figures import GREY, INK, draw_png, name_points
+from sekgnn.reports.figures import GREY, INK, as_text, draw_png
 from sekgnn.wl.ladder import MEMORY_CLASSES
 
 _SHORT = {
@@ -146,51 +149,38 @@ def _origin(score: AnyScore) -> str:
 
 
 def brec_png(scores: Sequence[AnyScore]) -> bytes:
-    """Return a PNG of separated pairs against time, with every frontier."""
-
-    def points(shown: Iterable[AnyScore]) -> list[tuple[float, int]]:
-        return [(max(score.seconds, 1e-3), score.separated) for score in shown]
-
-    def columns(shown: list[AnyScore]) -> Iterable[Sequence[float]]:
-        return zip(*points(shown), strict=True) if shown else ((), ())
+    """Return a PNG of separated pairs against time; numbers are rows of the record."""
+    points = {s.name: (max(s.seconds, 1e-3), s.separated) for s in scores}
+    lines = {memory: frontier(scores, memory) for memory in MEMORY_CLASSES}
+    best = {score.name for line in lines.values() for score in line}
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        for memory in (*MEMORY_CLASSES, ""):
-            axes.scatter(
-                *columns([score for score in scores if score.memory == memory]),
-                color=_COLOURS[memory],
-                label=f"memory {memory}" if memory else "isomorphism",
-                zorder=3,
-            )
         axes.set_xscale("log")
-        best: set[str] = set()
-        for i, memory in enumerate(MEMORY_CLASSES):  # the wider lie below
-            line = frontier(scores, memory)
-            best |= {score.name for score in line}
+        for i, (memory, line) in enumerate(lines.items()):  # the wider lie below
             axes.step(
-                *columns(line),
-                where="post",
-                color=_COLOURS[memory],
-                linewidth=1 + 2 * i,
-                alpha=0.5,
-                zorder=2 - i / 10,
-            )
+                *np.reshape([points[score.name] for score in line], (-1, 2)).T,
+                where="post", color=_COLOURS[memory], linewidth=1 + 2 * i, alpha=0.5,
+                zorder=2 - i / 10, label=f"frontier, memory at most {memory}",
+            )  # fmt: skip
+        for number, score in enumerate(scores, start=1):
+            ink = INK if score.name in best else GREY
+            axes.scatter(*points[score.name], color=_COLOURS[score.memory], zorder=3)
+            axes.annotate(
+                f"{number}", points[score.name], xytext=(0, 6 if number % 2 else -6),
+                textcoords="offset points", ha="center", fontsize=8, color=ink,
+                va="bottom" if number % 2 else "top",
+            )  # fmt: skip
+            words = textwrap.fill(f"{number}  {as_text(score.label, 160)}", 60)
+            axes.plot([], [], " ", label=words)
         axes.set_xlabel("seconds of processor time for all pairs")
         axes.set_ylabel(f"pairs separated, of {len(scores[0].pairs)}")
         axes.set_title("Exact tests on BREC, and the frontier of each class of memory")
         axes.grid(alpha=0.25)
-        axes.legend(loc="lower right", fontsize=9)
         axes.margins(0.06, 0.08)
-        order = sorted(scores, key=lambda s: (s.name not in best, *points([s])[0]))
-        name_points(
-            axes,
-            points(order),
-            [score.label for score in order],
-            [INK if score.name in best else GREY for score in order],
-        )
+        figure.legend(loc="outside right upper", fontsize=9, frameon=False)
 
-    return draw_png((12, 9), draw)
+    return draw_png((14, 9), draw)
 
 
 def trained_page(scores: Sequence[AnyScore]) -> str:

@@ -28,11 +28,10 @@ from sekgnn.graphs.packed import PackedGraphs, unpack
 from sekgnn.kernel import clock
 from sekgnn.parallel import Progress
 from sekgnn.transforms.pyg_data import pack_dataset
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.graph_classes import graph_keys
 from sekgnn.wl.isomorphism import canonical_digest
 from sekgnn.wl.ladder import Rung
-from sekgnn.wl.refinement import refine
+from sekgnn.wl.refinement import Batch, refine
 
 SECONDS = 300.0
 """Time limit of one test; a slower one is left out."""

@@ -91,27 +91,16 @@ def ball_nodes(
     second. ``place`` is -1 everywhere; then the position of every node found, which the
     caller has to take back.
     """
-    indptr, indices = graph
     nodes = np.empty(64, dtype=np.int32)
-    nodes[0] = centre
-    place[centre] = 0
     bounds = np.empty(radius + 2, dtype=np.int64)
+    nodes[0], place[centre] = centre, 0
     bounds[0], bounds[1] = 0, 1
-    found = 1
     for k in range(1, radius + 1):
-        for a in range(bounds[k - 1], bounds[k]):
-            for e in range(indptr[nodes[a]], indptr[nodes[a] + 1]):
-                u = indices[e]
-                if place[u] < 0:
-                    if found == nodes.size:
-                        larger = np.empty(2 * found, dtype=np.int32)
-                        for i in range(found):
-                            larger[i] = nodes[i]
-                        nodes = larger
-                    place[u] = found
-                    nodes[found] = u
-                    found += 1
+        low, high = bounds[k - 1], bounds[k]
+        nodes, found = search_level(graph, nodes, low, high, k, place)
         bounds[k + 1] = found
+    for i in range(bounds[radius + 1]):
+        place[nodes[i]] = i
     return nodes, bounds
 
 

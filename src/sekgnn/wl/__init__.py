@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from sekgnn.digest import colours_of
 from sekgnn.encoding.patterns import PatternCounts
 from sekgnn.lazy import lazy_names
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.by_name import (
     EXACT_ENCODINGS,
     TESTS,
@@ -21,7 +20,7 @@ from sekgnn.wl.fwl import PairColouring, ThreeFWL, TwoFWL
 from sekgnn.wl.graph_classes import partition, wl_hash
 from sekgnn.wl.hop_wl import HopColouring, KHopWL, OneWL
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.refinement import Colouring, Refinement, Source, WLTest, refine
+from sekgnn.wl.refinement import Batch, Colouring, Refinement, Source, WLTest, refine
 from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 from sekgnn.wl.verdict import Verdict, compare
 

@@ -108,22 +108,16 @@ def _drawings(verdict: Verdict) -> list[dict[str, Any]]:
             for found in molecules
             if found is not None
         ]
-    numbers = [[str(v) for v in range(item.num_nodes)] for item in graphs]
-    if all(_is_tangled(item) for item in graphs):
-        return [
-            {
-                "texts": texts,
-                "places": ring_positions(item, centre),
-                "centre": centre,
-            }
-            for texts, item, centre in zip(
-                numbers, graphs, _centres(verdict), strict=True
-            )
-        ]
-    return [
-        {"texts": texts, "places": layout(item)}
-        for texts, item in zip(numbers, graphs, strict=True)
-    ]
+    out: list[dict[str, Any]] = []
+    tangled = all(map(_is_tangled, graphs))
+    for graph, centre in zip(graphs, _centres(verdict), strict=True):
+        texts = [str(v) for v in range(graph.num_nodes)]
+        if tangled:
+            places = ring_positions(graph, centre)
+            out.append({"texts": texts, "places": places, "centre": centre})
+        else:
+            out.append({"texts": texts, "places": layout(graph)})
+    return out
 
 
 def _centres(verdict: Verdict) -> list[int]:
@@ -138,17 +132,11 @@ def _centres(verdict: Verdict) -> list[int]:
 
 def _is_tangled(graph: Graph) -> bool:
     """Tell whether a graph is strongly regular with edges among the neighbours."""
-    n = graph.num_nodes
-    near = np.zeros((n, n), dtype=np.int64)
-    near[tuple(graph.edge_index())] = 1
-    common = near @ near
-    adjacent = near == 1
-    apart = ~adjacent & ~np.eye(n, dtype=bool)
-    return (
-        len(np.unique(near.sum(1))) == 1
-        and len(np.unique(common[adjacent])) == len(np.unique(common[apart])) == 1
-        and bool(common[adjacent].min() > 0 < common[apart].min())
-    )
+    nx = require("networkx", None)
+    whole = graph.to_networkx()
+    if not len(whole) or not nx.is_strongly_regular(whole):
+        return False
+    return bool(nx.triangles(whole, 0))
 
 
 def draw_graph(

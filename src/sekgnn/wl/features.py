@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sekgnn.checks import check_positive
-from sekgnn.digest import Colours, number_colours
+from sekgnn.digest import Colours, colour_text, number_colours
 from sekgnn.errors import GraphInputError
-from sekgnn.wl.batch import as_batch
 from sekgnn.wl.by_name import make_test
-from sekgnn.wl.refinement import Refinement, WLTest, refine
+from sekgnn.wl.refinement import Batch, WLTest, refine
 
 
 class WLFeatures(TransformerMixin, BaseEstimator):
@@ -35,7 +34,7 @@ class WLFeatures(TransformerMixin, BaseEstimator):
         parameters: Parameters of the test, when it is given by name.
 
     Attributes:
-        colours_: The colours of the columns, ``[C, 3]`` as (round, two words).
+        colours_: The colours of the columns, uint64 ``[C_r, 2]`` for each round r.
 
     Example:
         >>> from sekgnn.graphs import cycle_graph, path_graph
@@ -62,71 +61,60 @@ class WLFeatures(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Sequence[Any], y: Any = None) -> WLFeatures:
         """Learn which colours there are."""
-        self._learn(X)
+        self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> sp.csr_array:
         """Learn the colours and count them, in one refinement."""
-        return self._count(self._learn(X))
+        if not len(X):
+            raise GraphInputError("there are no graphs to learn colours from.")
+        history, ptr = self._refine(X)
+        self.colours_ = [number_colours(colours)[0] for colours in history]
+        return self._count(history, ptr)
 
     def transform(self, X: Sequence[Any]) -> sp.csr_array:
         """Return the colour counts, int64 ``[G, C]``, sparse."""
         check_is_fitted(self)
-        return self._count(self._refine(X))
+        return self._count(*self._refine(X))
 
-    def _refine(self, graphs: Sequence[Any]) -> Refinement:
-        batch = as_batch(
+    def _refine(self, graphs: Sequence[Any]) -> tuple[list[Colours], NDArray[np.int64]]:
+        """Return the colours of rounds 0..R, and where each graph's begin.
+
+        Stable colours are refined, too, so there are always R + 1 rounds.
+        """
+        batch = Batch.of(
             graphs, node_labels=self.node_labels, edge_labels=self.edge_labels
         )
         rounds = check_positive("rounds", self.rounds, 0)
         test = make_test(self.test, **(self.parameters or {}))
-        return refine(test, batch, max_rounds=rounds)
-
-    def _learn(self, graphs: Sequence[Any]) -> Refinement:
-        if not len(graphs):
-            raise GraphInputError("there are no graphs to learn colours from.")
-        run = self._refine(graphs)
-        self.colours_ = np.concatenate([kept for kept, _ in self._rounds(run)])
-        self.n_features_out_ = len(self.colours_)
-        return run
-
-    def _rounds(self, run: Refinement) -> Iterator[tuple[Colours, NDArray[np.int64]]]:
-        """Yield (round, two words) of each colour and the objects' classes, per round.
-
-        There are exactly ``rounds + 1`` of them: stable colours are refined, too.
-        """
+        run = refine(test, batch, max_rounds=rounds)
         history = list(run.history)
-        for round in range(self.rounds + 1):
-            if round == len(history):
-                history.append(run.colouring.step(history[-1]))
-            kept, classes = number_colours(history[round])
-            yield np.insert(kept, 0, round, axis=1), classes
+        while len(history) <= rounds:
+            history.append(run.colouring.step(history[-1]))
+        return history, run.colouring.ptr
 
-    def _count(self, run: Refinement) -> sp.csr_array:
-        column = {row.tobytes(): i for i, row in enumerate(self.colours_)}
-        ptr = run.colouring.ptr
-        graph = np.repeat(np.arange(ptr.size - 1), np.diff(ptr))
-        rows, cols = [], []
-        for kept, classes in self._rounds(run):
-            place = np.array([column.get(row.tobytes(), -1) for row in kept], np.int64)
-            found = place[classes]
-            rows.append(graph[found >= 0])
-            cols.append(found[found >= 0])
-        row, col = np.concatenate(rows), np.concatenate(cols)
-        ones = np.ones(row.size, dtype=np.int64)
-        shape = (ptr.size - 1, len(self.colours_))
-        counts = sp.coo_array((ones, (row, col)), shape=shape).tocsr()
-        small = np.int32 if counts.nnz < 2**31 else np.int64  # what scikit-learn takes
-        places = counts.indices.astype(small), counts.indptr.astype(small)
-        return sp.csr_array((counts.data, *places), shape=shape)
+    def _count(self, history: list[Colours], ptr: NDArray[np.int64]) -> sp.csr_array:
+        graph = np.repeat(np.arange(ptr.size - 1, dtype=np.int32), np.diff(ptr))
+        blocks = []
+        for known, colours in zip(self.colours_, history, strict=True):
+            _, numbers = number_colours(np.concatenate([known, colours]))
+            column = numbers[len(known) :].astype(np.int32)  # known ones come first
+            seen = column < len(known)
+            ones = np.ones(np.count_nonzero(seen), dtype=np.int64)
+            shape = ptr.size - 1, len(known)
+            blocks.append(sp.coo_array((ones, (graph[seen], column[seen])), shape))
+        counts: sp.csr_array = sp.hstack(blocks, format="csr")
+        return counts
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return a name per column: the round and the colour's digest."""
         check_is_fitted(self)
-        return np.array(
-            [f"round{r}_{int(a):016x}{int(b):016x}" for r, a, b in self.colours_],
-            dtype=object,
-        )
+        names = [
+            f"round{round}_{colour_text(colour)}"
+            for round, known in enumerate(self.colours_)
+            for colour in known
+        ]
+        return np.array(names, dtype=object)
 
 
 def kernel_matrix(
@@ -157,16 +145,11 @@ def kernel_matrix(
     """
     both = [*graphs, *(others or [])]
     counts = WLFeatures(**parameters).fit_transform(both).astype(np.float64)
+    if normalize:
+        length = np.sqrt(counts.multiply(counts).sum(axis=1))
+        length[length == 0] = 1  # graphs without nodes stay 0
+        counts = sp.csr_array(sp.diags_array(1 / length) @ counts)
     left = counts[: len(graphs)]
     right = left if others is None else counts[len(graphs) :]
-    if normalize:
-        left, right = _unit_rows(left), _unit_rows(right)
     product: NDArray[np.float64] = (left @ right.T).toarray()
     return product
-
-
-def _unit_rows(counts: sp.csr_array) -> sp.csr_array:
-    """Return the rows at length 1; a graph without nodes stays 0."""
-    length = np.sqrt(counts.multiply(counts).sum(axis=1))
-    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-    return sp.csr_array(sp.diags_array(scale) @ counts)

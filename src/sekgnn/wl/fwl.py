@@ -29,9 +29,8 @@ from sekgnn.digest import (
 )
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.hop_wl import OneWL
-from sekgnn.wl.refinement import Colouring, Source, WLTest
+from sekgnn.wl.refinement import Batch, Colouring, Source, WLTest
 
 KEY_LEFT = key_of("left factor")
 KEY_RIGHT = key_of("right factor")
@@ -56,11 +55,9 @@ class TwoFWL(WLTest):
     objects = "pairs"
 
     def start(self, batch: Batch, threads: int | None = None) -> PairColouring:
-        """Start from the types of pairs."""
         return PairColouring(OneWL().start(batch, threads), threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return the bytes of some rounds of n² colours."""
         return 16 * 8 * sum(n * n for n in sizes)
 
 
@@ -152,7 +149,6 @@ class TupleColouring(Colouring):
         return colours[self.ptr[graph] : self.ptr[graph + 1]]
 
     def step(self, colours: Colours) -> Colours:
-        """Return the refined colours of all tuples."""
         out = np.empty_like(colours)
         for g, n in enumerate(self.batch.sizes):
             self.step_graph(self.part(colours, g), n, self.part(out, g))
@@ -163,18 +159,16 @@ class TupleColouring(Colouring):
         """Write the refined colours of the tuples of one graph of n nodes."""
 
     def locate(self, item: int) -> tuple[int, list[int]]:
-        """Return the graph of a tuple and its nodes, by their numbers there."""
         g = int(np.searchsorted(self.ptr, item, side="right")) - 1
         shape = (self.batch.sizes[g],) * self.arity
         return g, [int(i) for i in np.unravel_index(item - self.ptr[g], shape)]
 
-    def nodes_of(self, item: int) -> tuple[int, ...]:
-        """Return the nodes of a tuple."""
+    def union_nodes(self, item: int) -> list[int]:
+        """Return the nodes of a tuple by their numbers in the union."""
         g, nodes = self.locate(item)
-        return tuple(int(self.batch.node_ptr[g]) + node for node in nodes)
+        return [int(self.batch.node_ptr[g]) + node for node in nodes]
 
     def node_items(self, graph: int) -> NDArray[np.int64]:
-        """Return the tuples (v, v, ...)."""
         n = self.batch.sizes[graph]
         step = sum(n**k for k in range(self.arity))
         return int(self.ptr[graph]) + np.arange(n) * step
@@ -200,7 +194,6 @@ class PairColouring(TupleColouring):
             )  # fmt: skip
 
     def step_graph(self, before: Colours, n: int, after: Colours) -> None:
-        """Write the refined colours of the pairs of one graph."""
         left, right = np.empty((2, 2, n * n), dtype=np.uint64)
         factors(before, left, right)
 
@@ -211,7 +204,6 @@ class PairColouring(TupleColouring):
         run_chunks(work, even_chunks(n, rows), self._threads)
 
     def sources(self, item: int) -> list[Source]:
-        """Return the ways from u to v through every node w."""
         g, (u, v) = self.locate(item)
         n, base = self.batch.sizes[g], int(self.ptr[g])
         w = np.arange(n)
@@ -219,8 +211,7 @@ class PairColouring(TupleColouring):
         return [Source("ways (u, w), (w, v)", members)]
 
     def first_words(self, item: int) -> list[str]:
-        """Say how the two nodes lie to each other, and what is known of each."""
-        u, v = self.nodes_of(item)
+        u, v = self.union_nodes(item)
         if u == v:
             kind = "a node paired with itself"
         else:
@@ -248,10 +239,9 @@ class PairColouring(TupleColouring):
         return len(kept), numbers
 
     def first_difference(self, item: int, other: int) -> list[str]:
-        """Say which facts differ, asking the nodes' own colouring about them."""
         mine, theirs = self.first_words(item)[0], self.first_words(other)[0]
         out = [] if mine == theirs else [f"{mine} against {theirs}"]
-        pairs = zip(self.nodes_of(item), self.nodes_of(other), strict=True)
+        pairs = zip(self.union_nodes(item), self.union_nodes(other), strict=True)
         for side, (a, b) in zip(("first", "second"), pairs, strict=True):
             if (self._nodes.first[a] != self._nodes.first[b]).any():
                 texts = self._nodes.first_difference(a, b)
@@ -275,11 +265,10 @@ class ThreeFWL(WLTest):
     objects = "triples"
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
-        """Start from the types of triples."""
         return TripleColouring(TwoFWL().start(batch, threads), threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return the bytes of old and new colours, factors and colour table."""
+        # old and new colours, factors and colour table
         return 48 * (sum(n**3 for n in sizes) + max(sizes, default=0) ** 3)
 
 
@@ -348,7 +337,6 @@ class TripleColouring(TupleColouring):
             triple_types(pairs.part(pairs.first, g), n, self.part(self.first, g))
 
     def step_graph(self, before: Colours, n: int, after: Colours) -> None:
-        """Write the refined colours of the triples of one graph."""
         first, second, third = np.empty((3, 2, n**3), dtype=np.uint64)
         for key, part in zip(KEYS, (first, second, third), strict=True):
             spread_all(before, key, part.T)
@@ -359,7 +347,6 @@ class TripleColouring(TupleColouring):
         run_chunks(work, even_chunks(n, 8), self._threads)
 
     def sources(self, item: int) -> list[Source]:
-        """Return the triples with one node replaced by every node x."""
         g, (u, v, w) = self.locate(item)
         n, x = self.batch.sizes[g], np.arange(self.batch.sizes[g])
         replaced = [(x * n + v) * n + w, (u * n + x) * n + w, (u * n + v) * n + x]
@@ -367,7 +354,6 @@ class TripleColouring(TupleColouring):
         return [Source("replacements (x, v, w), (u, x, w), (u, v, x)", members)]
 
     def first_words(self, item: int) -> list[str]:
-        """Say how the three pairs of nodes lie to each other."""
         g, (u, v, w) = self.locate(item)
         n, base = self.batch.sizes[g], int(self._pairs.ptr[g])
         pairs = {"first and second": (u, v), "second and third": (v, w)}

@@ -5,21 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.digest import Colours, multiset_digests, number_colours
+from sekgnn.digest import Colours, count_colours
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress
-from sekgnn.wl.batch import Batch, as_batch
 from sekgnn.wl.by_name import make_test
 from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.refinement import WLTest, refine
+from sekgnn.wl.refinement import Batch, WLTest, refine
 
 
 def partition(
@@ -45,9 +43,11 @@ def partition(
         [0, 1, 0]
     """
     chosen = make_test(test, **parameters)
-    batch = as_batch(graphs, node_labels=node_labels, edge_labels=edge_labels)
-    run = refine(chosen, batch, keep_history=False, threads=threads)
-    return run.graph_classes()
+    batch = Batch.of(graphs, node_labels=node_labels, edge_labels=edge_labels)
+    known: dict[bytes, int] = {}
+    keys = graph_keys(chosen, batch.graphs, threads=threads)
+    numbers = [known.setdefault(key.tobytes(), len(known)) for key in keys]
+    return np.array(numbers, dtype=np.int64)
 
 
 def wl_hash(
@@ -86,13 +86,13 @@ def wl_hash(
             "the canonical form of isomorphism may change with igraph's version; hash "
             "with another test, or compare with isomorphism."
         )
-    batch = as_batch([graph], node_labels=node_labels, edge_labels=edge_labels)
-    run = refine(chosen, batch, keep_history=False, threads=threads)
+    batch = Batch.of([graph], node_labels=node_labels, edge_labels=edge_labels)
+    ((end, *words),) = graph_keys(chosen, batch.graphs, threads=threads)
     content = json.dumps(chosen.to_dict(), sort_keys=True)
     digest = hashlib.sha256(content.encode())
-    digest.update(f"|{run.rounds}|{batch.has_node_labels}|".encode())
+    digest.update(f"|{end - 1}|{batch.has_node_labels}|".encode())
     digest.update(str(batch.has_edge_labels).encode())
-    digest.update(run.digests[-1, 0].astype("<u8").tobytes())
+    digest.update(np.array(words, dtype="<u8").tobytes())
     return f"wl1:{digest.hexdigest()[:32]}"
 
 
@@ -101,7 +101,7 @@ def graph_counts(colours: Colours, ptr: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of distinct colours of each graph, ``[G]``."""
     out = np.empty(ptr.size - 1, dtype=np.int64)
     for g in range(ptr.size - 1):
-        out[g] = number_colours(colours[ptr[g] : ptr[g + 1]])[0].shape[0]
+        out[g] = count_colours(colours[ptr[g] : ptr[g + 1]])
     return out
 
 
@@ -129,25 +129,14 @@ def graph_keys(
     out = np.zeros((len(graphs), 3), dtype=np.uint64)
     for low, high in _portions(test, graphs):
         batch = Batch.of(graphs[low:high])
-        test.check_memory(batch.sizes)
-        colouring = test.start(batch, threads)
-        colours, ptr = colouring.first, colouring.ptr
-        counts = graph_counts(colours, ptr)
-        open_ = np.ones(high - low, dtype=np.bool_)
-        for round in count():
-            last = round == max_rounds
-            if round:
-                colours, before = colouring.step(colours), counts
-                counts = graph_counts(colours, ptr)
-                now = open_ & (last | (counts == before))
-            else:
-                now = open_ & last
-            digests = multiset_digests(colours, ptr)
-            out[low:high][now, 0] = round
-            out[low:high][now, 1:] = digests[now]
-            open_ &= ~now
-            if not open_.any():
-                break
+        run = refine(test, batch, max_rounds=max_rounds, threads=threads)
+        ptr = run.colouring.ptr
+        counts = np.stack([graph_counts(colours, ptr) for colours in run.history])
+        ends = np.full(high - low, len(counts) - 1)
+        for round in range(len(counts) - 1, 0, -1):
+            ends[counts[round] == counts[round - 1]] = round
+        out[low:high, 0] = ends
+        out[low:high, 1:] = run.digests[ends, np.arange(high - low)]
         if progress is not None:
             progress(high, len(graphs))
     return out

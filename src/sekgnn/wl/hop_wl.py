@@ -20,13 +20,11 @@ from sekgnn.digest import (
     spread,
     spread_all,
 )
-from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.parameters import parameter
-from sekgnn.wl.batch import Batch
-from sekgnn.wl.refinement import Colouring, Source, WLTest
+from sekgnn.wl.refinement import Batch, Colouring, Source, WLTest
 
 _CHUNK = 65_536
 
@@ -45,7 +43,6 @@ class OneWL(WLTest):
     name = "1wl"
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
-        """Start from the node labels."""
         return HopColouring(batch, hop_pairs(batch.packed, 1), threads=threads)
 
 
@@ -75,7 +72,6 @@ class KHopWL(WLTest):
         check_choice("kernel", self.kernel, get_args(HopKernel))
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
-        """Start from the node labels."""
         hops = hop_pairs(
             batch.packed, self.num_hops, kernel=self.kernel, threads=threads
         )
@@ -86,7 +82,7 @@ class KHopWL(WLTest):
 def hop_step(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    numbers: NDArray[np.int64],
+    num_hops: int,
     edge_labels: NDArray[np.int64],
     colours: Colours,
     members: Colours,
@@ -96,16 +92,16 @@ def hop_step(
 ) -> None:
     """Write the refined colours of nodes ``start..stop - 1``.
 
-    ``indptr`` and ``indices`` are those of a :class:`~sekgnn.hops.HopTable`, and
-    ``numbers`` the hops to look at, in rising order. ``edge_labels`` are those of hop
-    1, or empty, and ``members`` are ``colours``, spread for being summed.
+    ``indptr`` and ``indices`` are those of a :class:`~sekgnn.hops.HopTable`,
+    ``edge_labels`` those of hop 1, or empty, and ``members`` are ``colours``, spread
+    for being summed.
     """
     for v in range(start, stop):
         s0, s1 = spread(colours[v, 0], colours[v, 1], KEY_OWN)
-        for k in numbers:
-            row = (k - 1) * colours.shape[0] + v
+        for k in range(num_hops):
+            row = k * colours.shape[0] + v
             t0, t1 = np.uint64(0), np.uint64(0)
-            if k == 1 and edge_labels.size:
+            if k == 0 and edge_labels.size:
                 for e in range(indptr[row], indptr[row + 1]):
                     m0, m1 = members[indices[e], 0], members[indices[e], 1]
                     m0, m1 = spread(m0 + np.uint64(edge_labels[e]), m1, KEY_EDGE)
@@ -122,11 +118,7 @@ def hop_step(
 class HopColouring(Colouring):
     """Nodes coloured through their hops, from their labels or other ``first`` colours.
 
-    ``words`` says what a node's first colour stands for, one fact per entry. ``only``
-    names the hops of a test that does not look at all of them.
-
-    Raises:
-        ConfigError: If ``only`` names none, or a hop that is not in the table.
+    ``words`` says what a node's first colour stands for, one fact per entry.
     """
 
     def __init__(
@@ -136,15 +128,7 @@ class HopColouring(Colouring):
         first: Colours | None = None,
         words: Callable[[int], list[str]] | None = None,
         threads: int | None = None,
-        only: Sequence[int] | None = None,
     ) -> None:
-        known = range(1, hops.num_hops + 1)
-        self.numbers = tuple(known if only is None else sorted(set(only)))
-        if not self.numbers or not set(self.numbers) <= set(known):
-            raise ConfigError(
-                f"hops must be some of {list(known)}, got {list(self.numbers)}; "
-                "hop_pairs(batch.packed, num_hops) finds more."
-            )
         self.batch, self.ptr = batch, batch.node_ptr
         given = batch.label_colours if first is None else first
         self.first = check_colours("first", given, batch.packed.num_nodes)
@@ -152,31 +136,28 @@ class HopColouring(Colouring):
         self._labels_only = first is None
 
     def step(self, colours: Colours) -> Colours:
-        """Return the refined colours of all nodes."""
         members, out = np.empty_like(colours), np.empty_like(colours)
-        numbers = np.array(self.numbers)
 
         def scatter(start: int, stop: int) -> None:
             spread_all(colours[start:stop], KEY_MEMBER, members[start:stop])
 
         def gather(start: int, stop: int) -> None:
             hop_step(
-                self.hops.indptr, self.hops.indices, numbers, self.batch.edge_labels,
-                colours, members, start, stop, out,
+                self.hops.indptr, self.hops.indices, self.hops.num_hops,
+                self.batch.edge_labels, colours, members, start, stop, out,
             )  # fmt: skip
 
         for work in (scatter, gather):
             run_chunks(work, even_chunks(len(out), _CHUNK), self._threads)
         return out
 
-    def nodes_of(self, item: int) -> tuple[int, ...]:
-        """An object is a node."""
-        return (item,)
+    def locate(self, item: int) -> tuple[int, list[int]]:
+        graph, node = self.batch.locate(item)
+        return graph, [node]
 
     def sources(self, item: int) -> list[Source]:
-        """Return the hops of a node."""
         out = []
-        for k in self.numbers:
+        for k in range(1, self.hops.num_hops + 1):
             marks: Sequence[str] = ()
             if k == 1 and self.batch.has_edge_labels:
                 low, high = self.hops.indptr[item : item + 2]
@@ -186,7 +167,6 @@ class HopColouring(Colouring):
         return out
 
     def first_words(self, item: int) -> list[str]:
-        """Say a node's label, or what is known of its first colour."""
         if self._words is not None:
             return self._words(item)
         return self.label_words(item) if self._labels_only else []
@@ -200,5 +180,4 @@ class HopColouring(Colouring):
         return [f"label {graph.label_names.get(label, label)}"]
 
     def node_items(self, graph: int) -> NDArray[np.int64]:
-        """Every node stands for itself."""
         return np.arange(self.ptr[graph], self.ptr[graph + 1])

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sekgnn.digest import Colours
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
-from sekgnn.wl.batch import Batch
-from sekgnn.wl.refinement import Colouring, WLTest
+from sekgnn.wl.refinement import Batch, Colouring, WLTest
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,9 @@ class Isomorphism(WLTest):
     complete = True
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
-        """Find the canonical forms."""
         return CanonicalColouring(batch)
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return a few bytes per node."""
         return 64 * sum(sizes)
 
 
@@ -50,27 +47,21 @@ class CanonicalColouring(Colouring):
         self.first = words.reshape(-1, 2)
 
     def step(self, colours: Colours) -> Colours:
-        """Return the same colours: nothing is left to refine."""
-        return colours
+        return colours  # nothing is left to refine
 
-    def nodes_of(self, item: int) -> tuple[int, ...]:
-        """Return all nodes of the graph."""
-        low, high = self.batch.node_ptr[item : item + 2]
-        return tuple(range(int(low), int(high)))
+    def locate(self, item: int) -> tuple[int, list[int]]:
+        return item, [*range(self.batch.sizes[item])]
 
     def node_items(self, graph: int) -> NDArray[np.int64]:
-        """Return the graph itself for each of its nodes."""
         return np.full(self.batch.sizes[graph], graph, dtype=np.int64)
 
     def first_words(self, item: int) -> list[str]:
-        """Say the size."""
         graph = self.batch.graphs[item]
         nodes = "node" if graph.num_nodes == 1 else "nodes"
         edges = "edge" if graph.num_edges == 1 else "edges"
         return [f"a graph of {graph.num_nodes} {nodes} and {graph.num_edges} {edges}"]
 
     def first_difference(self, item: int, other: int) -> list[str]:
-        """Say that there is no isomorphism."""
         return ["no renaming of the nodes makes one graph the other"]
 
 

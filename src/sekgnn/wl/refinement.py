@@ -1,4 +1,4 @@
-r"""What a test is, and the one refinement loop that every test runs through.
+r"""What a test is, what it runs on, and the one refinement loop of all tests.
 
 .. math:: \chi^0 \to \chi^1 \to \dots \to \chi^T, \qquad
           |\{\chi^T\}| = |\{\chi^{T-1}\}|
@@ -10,24 +10,110 @@ because a colour contains the colour before it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
-from sekgnn.digest import Colours, count_distinct, multiset_digests
+from sekgnn.digest import (
+    KEY_LABEL,
+    Colours,
+    count_distinct,
+    digest_words,
+    multiset_digests,
+)
 from sekgnn.errors import GraphInputError
+from sekgnn.graphs.convert import as_labelled
+from sekgnn.graphs.graph import Graph, join_labels
+from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.kernel import clock
 from sekgnn.parameters import Named
-from sekgnn.wl.batch import Batch
 
 MEMORY_LIMIT = 8 * 2**30
 """Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""
 UNKNOWN_DIFFERENCE = "their first colours differ"
 """Said of first colours when nothing more is known of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The graphs that are coloured together, and their disjoint union.
+
+    Attributes:
+        graphs: The graphs, G of them.
+        packed: Their union, N nodes; graph g owns nodes ``node_ptr[g]`` to
+            ``node_ptr[g + 1] - 1``.
+        node_labels: int64 ``[N]``; 0 everywhere when there are none.
+        edge_labels: int64 ``[2 M]`` in the order of ``packed.indices``; empty when
+            there are none.
+    """
+
+    graphs: tuple[Graph, ...]
+    packed: PackedGraphs
+    node_labels: NDArray[np.int64]
+    edge_labels: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, graphs: Iterable[Any], *, node_labels: Any = None, edge_labels: Any = None
+    ) -> Batch:
+        """Pack graphs, with the labels that the named attributes hold.
+
+        Each argument is as for :func:`~sekgnn.graphs.convert.as_labelled`.
+
+        Raises:
+            GraphInputError: If some graphs carry labels and others do not.
+        """
+        items = tuple(
+            as_labelled(graph, node_labels=node_labels, edge_labels=edge_labels)
+            for graph in graphs
+        )
+        packed = pack(items)
+        nodes = join_labels("node", [item.node_labels for item in items])
+        edges = join_labels("edge", [item.edge_labels for item in items])
+        return cls(
+            items,
+            packed,
+            np.zeros(packed.num_nodes, np.int64) if nodes is None else nodes,
+            np.zeros(0, np.int64) if edges is None else edges,
+        )
+
+    @property
+    def node_ptr(self) -> NDArray[np.int64]:
+        """Where each graph's nodes begin, int64 ``[G + 1]``."""
+        return self.packed.node_ptr
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of nodes of each graph."""
+        return [item.num_nodes for item in self.graphs]
+
+    @property
+    def has_node_labels(self) -> bool:
+        """Whether the nodes carry labels."""
+        return bool(self.graphs) and self.graphs[0].node_labels is not None
+
+    @property
+    def has_edge_labels(self) -> bool:
+        """Whether the edges carry labels."""
+        return bool(self.graphs) and self.graphs[0].edge_labels is not None
+
+    @cached_property
+    def label_colours(self) -> Colours:
+        """The colour that each node's label stands for, uint64 ``[N, 2]``."""
+        out = np.empty((self.node_labels.size, 2), dtype=np.uint64)
+        digest_words(self.node_labels[:, None], KEY_LABEL, out)
+        out.flags.writeable = False
+        return out
+
+    def locate(self, node: int) -> tuple[int, int]:
+        """Return the graph that owns ``node`` of the union, and its number there."""
+        graph = int(np.searchsorted(self.node_ptr, node, side="right")) - 1
+        return graph, node - int(self.node_ptr[graph])
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +156,8 @@ class Colouring(ABC):
         """Return the refined colours; an object's own colour is part of each."""
 
     @abstractmethod
-    def nodes_of(self, item: int) -> tuple[int, ...]:
-        """Return the nodes of the batch's union that make up an object."""
-
     def locate(self, item: int) -> tuple[int, list[int]]:
         """Return the graph of an object, and its nodes by their numbers there."""
-        graph = int(np.searchsorted(self.ptr, item, side="right")) - 1
-        begin = int(self.batch.node_ptr[graph])
-        return graph, [node - begin for node in self.nodes_of(item)]
 
     @abstractmethod
     def node_items(self, graph: int) -> NDArray[np.int64]:
@@ -190,13 +270,6 @@ class Refinement:
         """Return the first round in which two graphs' colours differ, if any."""
         differ = (self.digests[:, first] != self.digests[:, second]).any(axis=1)
         return int(differ.argmax()) if differ.any() else None
-
-    def graph_classes(self) -> NDArray[np.int64]:
-        """Return a class number for every graph, from 0 in order of appearance."""
-        rows = np.moveaxis(self.digests, 1, 0)
-        seen: dict[bytes, int] = {}
-        numbers = [seen.setdefault(graph.tobytes(), len(seen)) for graph in rows]
-        return np.array(numbers, dtype=np.int64)
 
 
 def refine(

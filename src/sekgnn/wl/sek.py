@@ -26,13 +26,12 @@ from sekgnn.errors import ConfigError
 from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.kernel import kernel
 from sekgnn.parameters import parameter
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import Encoding, ExactEncoding, as_exact
 from sekgnn.wl.encodings.ego_nets import ego_net_colours
 from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.fwl import PairColouring, TwoFWL
 from sekgnn.wl.hop_wl import HopColouring
-from sekgnn.wl.refinement import Colouring, Source, WLTest
+from sekgnn.wl.refinement import Batch, Colouring, Source, WLTest
 
 KEY_CONTEXT = key_of("context of a node")
 DEFAULT_ENCODINGS: tuple[Encoding, ...] = walk_family()
@@ -61,7 +60,6 @@ class SubgraphWL(WLTest):
         check_positive("radius", self.radius)
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
-        """Start from the node labels."""
         return SubgraphColouring(batch, self, threads)
 
 
@@ -71,23 +69,18 @@ class SubgraphColouring(HopColouring):
     beyond_sources = "joined in different ways"
 
     def __init__(self, batch: Batch, test: SubgraphWL, threads: int | None) -> None:
-        """Start from labels; ego-nets of explanations are found then."""
         super().__init__(batch, hop_pairs(batch.packed, 1), threads=threads)
         self._test = test
 
     def step(self, colours: Colours) -> Colours:
-        """Return the refined colours of all nodes."""
         radius, marked = self._test.radius, self._test.marked
-        inner = ego_net_colours(
-            self.batch, colours, radius, True, marked, self._threads
-        )
+        inner = ego_net_colours(self.batch, colours, radius, marked, self._threads)
         out = np.empty_like(colours)
         spread_all(colours, KEY_OWN, out)
         absorb_all(out, inner, KEY_PART)
         return out
 
     def sources(self, item: int) -> list[Source]:
-        """Return the nodes of the ego-net; how they are joined is part of the step."""
         radius = self._test.radius
         hops = hop_pairs(self.batch.packed, radius, threads=self._threads)
         shells = [hops.members(k, item)[:, None] for k in range(1, radius + 1)]
@@ -146,7 +139,6 @@ class SEK(WLTest):
         return tuple(as_exact(f) for f in self.encodings)
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
-        """Start from labels, f and the context of f."""
         hops = hop_pairs(
             batch.packed, self.num_hops, kernel=self.kernel, threads=threads
         )
@@ -166,7 +158,6 @@ class SEK(WLTest):
         return SEKColouring(batch, hops, first, threads, self, parts)
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return the bytes of colours and of the largest encoding at work."""
         largest = max(f.memory(sizes) for f in self.exact_encodings)
         return super().memory(sizes) + largest
 
@@ -187,11 +178,9 @@ class SEKTwoFWL(SEK):
     objects = "pairs"
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
-        """Start from the types of pairs and the SEK colours of nodes."""
         return PairColouring(super().start(batch, threads), threads)
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return the bytes of the encodings and of n² colours."""
         return super().memory(sizes) + TwoFWL().memory(sizes)
 
 
@@ -232,13 +221,11 @@ class SEKColouring(HopColouring):
         self._test, self._values = test, values
 
     def first_words(self, item: int) -> list[str]:
-        """Say a node's label, its value of every encoding, and its context."""
         words = self.label_words(item)
         words += [f.words(self.batch, item) for f in self._test.exact_encodings]
         return words + ([self._context_words(item)] if self._test.context else [])
 
     def first_difference(self, item: int, other: int) -> list[str]:
-        """Say where labels or encodings differ; the context if nothing else does."""
         mine, theirs = self.label_words(item), self.label_words(other)
         out = [f"{a} against {b}" for a, b in zip(mine, theirs, strict=True) if a != b]
         for f, values in zip(self._test.exact_encodings, self._values, strict=True):

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from sekgnn.digest import colour_text, number_colours
 from sekgnn.files import write_atomically
-from sekgnn.wl.batch import as_batch
 from sekgnn.wl.by_name import make_test
-from sekgnn.wl.refinement import Refinement, WLTest, refine
+from sekgnn.wl.refinement import Batch, Refinement, WLTest, refine
 from sekgnn.wl.words import ColourWords
 
 _SHOWN_CLASSES = 50
@@ -59,7 +58,7 @@ def compare(
         True
     """
     chosen = make_test(test, **parameters)
-    batch = as_batch([first, second], node_labels=node_labels, edge_labels=edge_labels)
+    batch = Batch.of([first, second], node_labels=node_labels, edge_labels=edge_labels)
     return Verdict(refine(chosen, batch, threads=threads), names)
 
 
@@ -291,9 +290,9 @@ class Verdict:
         Raises:
             GraphInputError: If a graph has more than 200 nodes.
         """
-        from sekgnn.wl.explorer import verdict_page
+        from sekgnn.wl.explorer.page import page_content, page_of
 
-        page = verdict_page(self)
+        page = page_of(page_content(self))
         if path is not None:
             write_atomically(path, lambda file: file.write(page.encode()))
         return page

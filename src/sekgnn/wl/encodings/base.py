@@ -18,7 +18,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
 from sekgnn.parameters import Named
-from sekgnn.wl.batch import Batch
+from sekgnn.wl.refinement import Batch
 
 _SHOWN, _WIDTH = 3, 60
 
@@ -85,7 +85,6 @@ class ExactValues(ExactEncoding):
         return values
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
-        """Return the digest of every node's integers."""
         if not batch.graphs:
             return np.empty((0, 2), dtype=np.uint64)
         values = self.values(batch.packed, threads)
@@ -117,11 +116,9 @@ class ExactValues(ExactEncoding):
         return dict(zip(self.f.channels, texts, strict=False))
 
     def words(self, batch: Batch, node: int) -> str:
-        """Say the numbers of the first channels."""
         return self._said(self._channels(batch, node))
 
     def difference(self, batch: Batch, node: int, other: int) -> str:
-        """Say the numbers of the first channels that differ."""
         mine, theirs = self._channels(batch, node), self._channels(batch, other)
         differ = [name for name, text in mine.items() if text != theirs[name]]
         sides = ({name: said[name] for name in differ} for said in (mine, theirs))
@@ -137,11 +134,9 @@ class ExactValues(ExactEncoding):
         return said if texts else f"a value of {self}"
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return the bytes of the integers."""
         return 8 * self.f.num_features * sum(sizes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the name and the parameters of f."""
         return self.f.to_dict()
 
     def __str__(self) -> str:

@@ -12,23 +12,22 @@ from numpy.typing import NDArray
 
 from sekgnn.checks import check_positive
 from sekgnn.digest import (
-    KEY_EDGE,
     KEY_MEMBER,
-    KEY_OWN,
-    KEY_PART,
     Colours,
     count_colours,
     key_of,
     multiset_digest,
     spread,
+    spread_all,
 )
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
 from sekgnn.parameters import parameter
 from sekgnn.walks.ball import local_ball
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import ExactEncoding, node_colours
 from sekgnn.wl.fwl import factors, pair_step, pair_types
+from sekgnn.wl.hop_wl import hop_step
+from sekgnn.wl.refinement import Batch
 
 KEY_PROFILE = key_of("distance profile")
 KEY_NEIGHBOUR = key_of("neighbour marked")
@@ -78,10 +77,16 @@ def profiles(
         out[v, 0], out[v, 1] = s0, s1
 
 
-def _ball(batch: Batch, node: int, radius: int, with_centre: bool = True) -> Any:
-    """Return what :func:`~sekgnn.walks.ball.local_ball` does, for words."""
+def _ball(batch: Batch, node: int, radius: int) -> Any:
     place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
-    return local_ball(batch.packed.csr, node, radius, with_centre, 0, place)
+    return local_ball(batch.packed.csr, node, radius, True, 0, place)
+
+
+def _ball_words(batch: Batch, node: int, radius: int) -> str:
+    """Say an ego-net's size, and the degrees inside it."""
+    nodes, _, rows, _ = _ball(batch, node, radius)
+    degrees = np.sort(np.diff(rows))[::-1].tolist()
+    return f"the ego-net of radius {radius}, {nodes.size} nodes with degrees {degrees}"
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,6 @@ class DistanceProfile(ExactEncoding):
         check_positive("num_shells", self.num_shells)
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
-        """Return the digest of every node's profile."""
         return node_colours(
             batch,
             lambda start, stop, place, out: profiles(
@@ -114,7 +118,6 @@ class DistanceProfile(ExactEncoding):
         )  # fmt: skip
 
     def words(self, batch: Batch, node: int) -> str:
-        """Say the profile of every shell that has nodes."""
         _, bounds, rows, columns = _ball(batch, node, self.num_shells)
         degrees = shell_degrees(bounds, rows, columns)
         said = []
@@ -133,7 +136,6 @@ def ball_edge_labels(
     graph: CsrGraph,
     edge_labels: NDArray[np.int64],
     nodes: NDArray[np.int32],
-    with_centre: bool,
     place: NDArray[np.int32],
 ) -> NDArray[np.int64]:
     """Return the labels of a ball's edges, in the order of ``local_ball``'s columns.
@@ -150,14 +152,12 @@ def ball_edge_labels(
         total += indptr[nodes[i] + 1] - indptr[nodes[i]]
     out = np.empty(total, dtype=np.int64)
     filled = 0
-    first = 0 if with_centre else 1
-    for i in range(first, nodes.size):
-        for e in range(indptr[nodes[i]], indptr[nodes[i] + 1]):
-            if place[indices[e]] >= first:
+    for v in nodes:
+        for e in range(indptr[v], indptr[v + 1]):
+            if place[indices[e]] >= 0:
                 out[filled] = edge_labels[e]
                 filled += 1
-    for i in range(nodes.size):
-        place[nodes[i]] = -1
+    place[nodes] = -1
     return out[:filled]
 
 
@@ -166,156 +166,23 @@ def refine_ball(
     rows: NDArray[np.int64],
     columns: NDArray[np.int32],
     edge_labels: NDArray[np.int64],
-    first: int,
-    colours: Colours,
+    nodes: Colours,
 ) -> tuple[np.uint64, np.uint64]:
-    """Refine one small graph to stability and return its multiset's digest.
+    """Run 1-WL on one small graph to stability and return its multiset's digest.
 
     It is the multiset of the round that confirms stability: two graphs whose own
     multisets agree then would also agree if they were refined together for ever.
-    Nodes before ``first`` are left out; ``colours``, ``[s, 2]``, are overwritten.
     """
-    s = colours.shape[0]
-    members = np.empty((s, 2), dtype=np.uint64)
-    count = count_colours(colours, first)
-    while True:
-        for i in range(first, s):
-            members[i, 0], members[i, 1] = spread(
-                colours[i, 0], colours[i, 1], KEY_MEMBER
-            )
-        for i in range(first, s):
-            t0, t1 = np.uint64(0), np.uint64(0)
-            for e in range(rows[i], rows[i + 1]):
-                m0, m1 = members[columns[e], 0], members[columns[e], 1]
-                if edge_labels.size:
-                    m0, m1 = spread(m0 + np.uint64(edge_labels[e]), m1, KEY_EDGE)
-                t0 += m0
-                t1 += m1
-            s0, s1 = spread(colours[i, 0], colours[i, 1], KEY_OWN)
-            colours[i, 0], colours[i, 1] = spread(s0 + t0, s1 + t1, KEY_PART)
-        after = count_colours(colours, first)
-        if after == count:
-            break
-        count = after
-    return multiset_digest(colours, first, s)
-
-
-@kernel
-def ego_digests(
-    graph: CsrGraph,
-    edge_labels: NDArray[np.int64],
-    colours: Colours,
-    start: int,
-    stop: int,
-    radius: int,
-    with_centre: bool,
-    marked: bool,
-    place: NDArray[np.int32],
-    out: Colours,
-) -> None:
-    """Write the digest of the refined ego-nets of nodes ``start..stop - 1``."""
-    for v in range(start, stop):
-        nodes, bounds, rows, columns = local_ball(
-            graph, v, radius, with_centre, 0, place
-        )
-        labels = ball_edge_labels(graph, edge_labels, nodes, with_centre, place)
-        inner = colours[nodes]
-        if marked:
-            for k in range(bounds.size - 1):
-                for i in range(bounds[k], bounds[k + 1]):
-                    inner[i, 0], inner[i, 1] = spread(
-                        inner[i, 0] + np.uint64(k), inner[i, 1], KEY_DISTANCE
-                    )
-        first = 0 if with_centre else 1
-        out[v, 0], out[v, 1] = refine_ball(rows, columns, labels, first, inner)
-
-
-def ego_net_colours(
-    batch: Batch,
-    colours: Colours,
-    radius: int,
-    with_centre: bool,
-    marked: bool,
-    threads: int | None,
-) -> Colours:
-    """Return the colour of every node's ego-net under inner 1-WL, ``[N, 2]``.
-
-    Inside every ego-net, nodes start from ``colours`` and, if ``marked``, their
-    distance to the centre.
-    """
-    return node_colours(
-        batch,
-        lambda start, stop, place, out: ego_digests(
-            batch.packed.csr, batch.edge_labels, colours, start, stop,
-            radius, with_centre, marked, place, out,
-        ),
-        threads,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class InnerWL(ExactEncoding):
-    """The multiset of stable 1-WL colours of a node's ego-net.
-
-    Args:
-        radius: h.
-        marked: Let every node know its distance to the centre.
-        internal: Leave the centre out: its edges tell nothing that distances do not.
-    """
-
-    name = "inner_wl"
-    beyond_words = "but joined or labelled in different ways"
-
-    radius: int = parameter(3, "h, radius of the ego-nets", several=True)
-    marked: bool = parameter(True, "let nodes know their distance to the centre")
-    internal: bool = parameter(False, "leave the centre out of its ego-net")
-
-    def __post_init__(self) -> None:
-        check_positive("radius", self.radius)
-
-    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
-        """Return the digest of every node's refined ego-net."""
-        return ego_net_colours(
-            batch, batch.label_colours, self.radius, not self.internal, self.marked,
-            threads,
-        )  # fmt: skip
-
-    def words(self, batch: Batch, node: int) -> str:
-        """Say the ego-net's size, and the degrees inside it."""
-        nodes, _, rows, _ = _ball(batch, node, self.radius, not self.internal)
-        first = int(self.internal)
-        degrees = np.sort(np.diff(rows)[first:])[::-1].tolist()
-        centre = " without its centre" if self.internal else ""
-        return (
-            f"inner 1-WL on the ego-net of radius {self.radius}{centre}, "
-            f"{nodes.size - first} nodes with degrees {degrees}"
-        )
-
-
-@kernel
-def refine_pairs(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int32],
-    edge_labels: NDArray[np.int64],
-    nodes: Colours,
-) -> tuple[np.uint64, np.uint64]:
-    """Run 2-FWL on one small graph to stability, as :func:`refine_ball` does 1-WL."""
     s = nodes.shape[0]
-    before = np.empty((s * s, 2), dtype=np.uint64)
-    after = np.empty((s * s, 2), dtype=np.uint64)
-    left = np.empty((2, s * s), dtype=np.uint64)
-    right = np.empty((2, s * s), dtype=np.uint64)
-    pair_types(rows, columns, edge_labels, nodes, 0, s, before)
-    count = count_colours(before, 0)
-    while True:
-        factors(before, left, right)
-        pair_step(before, left, right, s, 0, s, after)
-        before, after = after, before
-        found = count_colours(before, 0)
-        if found == count:
-            break
+    before, after, members = nodes, np.empty_like(nodes), np.empty_like(nodes)
+    count, found = 0, count_colours(before)
+    while found > count:
         count = found
-    return multiset_digest(before, 0, s * s)
+        spread_all(before, KEY_MEMBER, members)
+        hop_step(rows, columns, 1, edge_labels, before, members, 0, s, after)
+        before, after = after, before
+        found = count_colours(before)
+    return multiset_digest(before, 0, s)
 
 
 @kernel
@@ -347,6 +214,96 @@ def mark_distances(
 
 
 @kernel
+def ego_digests(
+    graph: CsrGraph,
+    edge_labels: NDArray[np.int64],
+    colours: Colours,
+    start: int,
+    stop: int,
+    radius: int,
+    marked: bool,
+    place: NDArray[np.int32],
+    out: Colours,
+) -> None:
+    """Write the digest of the refined ego-nets of nodes ``start..stop - 1``."""
+    for v in range(start, stop):
+        nodes, _, rows, columns = local_ball(graph, v, radius, True, 0, place)
+        labels = ball_edge_labels(graph, edge_labels, nodes, place)
+        inner = colours[nodes]
+        if marked:
+            mark_distances(rows, columns, 0, inner, inner)
+        out[v, 0], out[v, 1] = refine_ball(rows, columns, labels, inner)
+
+
+def ego_net_colours(
+    batch: Batch, colours: Colours, radius: int, marked: bool, threads: int | None
+) -> Colours:
+    """Return the colour of every node's ego-net under inner 1-WL, ``[N, 2]``.
+
+    Inside every ego-net, nodes start from ``colours`` and, if ``marked``, their
+    distance to the centre.
+    """
+    return node_colours(
+        batch,
+        lambda start, stop, place, out: ego_digests(
+            batch.packed.csr, batch.edge_labels, colours, start, stop, radius, marked,
+            place, out,
+        ),
+        threads,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class InnerWL(ExactEncoding):
+    """The multiset of stable 1-WL colours of a node's ego-net.
+
+    Args:
+        radius: h.
+        marked: Let every node know its distance to the centre.
+    """
+
+    name = "inner_wl"
+    beyond_words = "but joined or labelled in different ways"
+
+    radius: int = parameter(3, "h, radius of the ego-nets", several=True)
+    marked: bool = parameter(True, "let nodes know their distance to the centre")
+
+    def __post_init__(self) -> None:
+        check_positive("radius", self.radius)
+
+    def colours(self, batch: Batch, threads: int | None = None) -> Colours:
+        colours = batch.label_colours
+        return ego_net_colours(batch, colours, self.radius, self.marked, threads)
+
+    def words(self, batch: Batch, node: int) -> str:
+        return f"inner 1-WL on {_ball_words(batch, node, self.radius)}"
+
+
+@kernel
+def refine_pairs(
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    edge_labels: NDArray[np.int64],
+    nodes: Colours,
+) -> tuple[np.uint64, np.uint64]:
+    """Run 2-FWL on one small graph to stability, as :func:`refine_ball` does 1-WL."""
+    s = nodes.shape[0]
+    before = np.empty((s * s, 2), dtype=np.uint64)
+    after = np.empty((s * s, 2), dtype=np.uint64)
+    left = np.empty((2, s * s), dtype=np.uint64)
+    right = np.empty((2, s * s), dtype=np.uint64)
+    pair_types(rows, columns, edge_labels, nodes, 0, s, before)
+    count, found = 0, count_colours(before)
+    while found > count:
+        count = found
+        factors(before, left, right)
+        pair_step(before, left, right, s, 0, s, after)
+        before, after = after, before
+        found = count_colours(before)
+    return multiset_digest(before, 0, s * s)
+
+
+@kernel
 def ego_pair_digests(
     graph: CsrGraph,
     edge_labels: NDArray[np.int64],
@@ -361,7 +318,7 @@ def ego_pair_digests(
     """Write the digest of the ego-nets of nodes ``start..stop - 1``."""
     for v in range(start, stop):
         nodes, _, rows, columns = local_ball(graph, v, radius, True, 0, place)
-        labels = ball_edge_labels(graph, edge_labels, nodes, True, place)
+        labels = ball_edge_labels(graph, edge_labels, nodes, place)
         twice = colours[nodes]
         once = np.empty_like(twice)
         mark_distances(rows, columns, 0, twice, once)
@@ -404,7 +361,6 @@ class InnerFWL(ExactEncoding):
         check_positive("radius", self.radius)
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
-        """Return the digest of every node's refined ego-net."""
         radius = min(self.radius, max(batch.sizes, default=1))
         return node_colours(
             batch,
@@ -417,11 +373,9 @@ class InnerFWL(ExactEncoding):
         )  # fmt: skip
 
     def words(self, batch: Batch, node: int) -> str:
-        """Say the ego-net's size, and the degrees inside it."""
-        text = InnerWL(self.radius).words(batch, node)
         marks = " with each neighbour marked" if self.neighbours else ""
-        return text.replace("inner 1-WL", f"inner 2-FWL{marks}")
+        return f"inner 2-FWL{marks} on {_ball_words(batch, node, self.radius)}"
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return the bytes of the pairs of one ego-net, at most the whole graph."""
+        # pairs of one ego-net, at most the whole graph
         return 128 * max(sizes, default=0) ** 2

@@ -26,8 +26,8 @@ from sekgnn.kernel import kernel
 from sekgnn.parameters import parameter
 from sekgnn.walks.ball import WalkScope, walk_place
 from sekgnn.walks.modular import MAX_STEPS, walk_digests
-from sekgnn.wl.batch import Batch
 from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
+from sekgnn.wl.refinement import Batch
 from sekgnn.wl.words import against
 
 Part = Literal["f1", "f2", "f3"]
@@ -70,6 +70,23 @@ class WalkParts(NamedTuple):
 
 
 @kernel
+def shell_sum(
+    pairs: Colours,
+    members: NDArray[np.int32],
+    bounds: NDArray[np.int64],
+    a: int,
+    b: int,
+) -> tuple[np.uint64, np.uint64]:
+    """Return the sum over the pairs from shell ``a`` to shell ``b``."""
+    t0, t1 = np.uint64(0), np.uint64(0)
+    for x in range(bounds[a], bounds[a + 1]):
+        for y in range(bounds[b], bounds[b + 1]):
+            t0 += pairs[0, members[x], members[y]]
+            t1 += pairs[1, members[x], members[y]]
+    return t0, t1
+
+
+@kernel
 def centre_value(
     pairs: Colours,
     members: NDArray[np.int32],
@@ -83,45 +100,33 @@ def centre_value(
     :func:`spread_pairs`, ``members`` and ``bounds`` from
     :func:`~sekgnn.walks.ball.walk_place`.
     """
-    centre, wanted = members[0], walks.wanted
+    f1, f2, f3 = walks.wanted
     centred = walks.scope.with_centre
     s0, s1 = KEY_WALKS, np.uint64(0)
-    if wanted[0] and centred:
-        t0, t1 = pairs[0, centre, centre], pairs[1, centre, centre]
+    if f1 and centred:
+        t0, t1 = shell_sum(pairs, members, bounds, 0, 0)
         s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
     shells = bounds.size - 2
     while shells > 0 and bounds[shells] == bounds[shells + 1]:
         shells -= 1
     for a in range(1, shells + 1):
-        d0, d1 = np.uint64(0), np.uint64(0)
-        for x in range(bounds[a], bounds[a + 1]):
-            i = members[x]
+        if f2 and centred:
+            t0, t1 = shell_sum(pairs, members, bounds, 0, a)
+            s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
+        if not f3:
+            continue
+        d0, d1 = np.uint64(0), np.uint64(0)  # of i = j
+        for i in members[bounds[a] : bounds[a + 1]]:
             d0 += pairs[0, i, i]
             d1 += pairs[1, i, i]
-        # b = -1 is from the centre, 0 the diagonal, 1.. the other shells
-        for b in range(-1, shells + 1):
-            t0, t1 = d0, d1
-            if b == -1:
-                if not wanted[1] or not centred:
-                    continue
-                t0, t1 = np.uint64(0), np.uint64(0)
-                for x in range(bounds[a], bounds[a + 1]):
-                    t0 += pairs[0, centre, members[x]]
-                    t1 += pairs[1, centre, members[x]]
-            elif not wanted[2]:
-                break
-            elif b > 0:
-                if b != a and not walks.every:
-                    continue
-                t0, t1 = np.uint64(0), np.uint64(0)
-                for x in range(bounds[a], bounds[a + 1]):
-                    i = members[x]
-                    for y in range(bounds[b], bounds[b + 1]):
-                        t0 += pairs[0, i, members[y]]
-                        t1 += pairs[1, i, members[y]]
-                if b == a:
-                    t0 -= d0
-                    t1 -= d1
+        s0, s1 = spread(s0 + d0, s1 + d1, KEY_WALKS)
+        for b in range(1, shells + 1):
+            if b != a and not walks.every:
+                continue
+            t0, t1 = shell_sum(pairs, members, bounds, a, b)
+            if b == a:
+                t0 -= d0
+                t1 -= d1
             s0, s1 = spread(s0 + t0, s1 + t1, KEY_WALKS)
     return s0, s1
 
@@ -238,7 +243,6 @@ class Walks(ExactEncoding):
         )
 
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
-        """Return the digest of every node's value."""
         if not self.multisets:
             values = ExactValues(self.sums(), "sums of step vectors")
             return values.colours(batch, threads)
@@ -258,7 +262,6 @@ class Walks(ExactEncoding):
         )
 
     def words(self, batch: Batch, node: int) -> str:
-        """Say the returns of the first steps, as fractions."""
         g, v = batch.locate(node)
         graph = batch.graphs[g]
         steps = list(islice(step_multisets(graph, v, self), _SHOWN_STEPS))
@@ -270,7 +273,6 @@ class Walks(ExactEncoding):
         return f"{self.place()}: {name}, {'; '.join(shown)}"
 
     def difference(self, batch: Batch, node: int, other: int) -> str:
-        """Say in which pairs, and after how many steps, the walks first differ."""
         (g, v), (h, w) = batch.locate(node), batch.locate(other)
         mine, theirs = batch.graphs[g], batch.graphs[h]
         found = first_differing_step(mine, v, theirs, w, self)
@@ -284,11 +286,10 @@ class Walks(ExactEncoding):
         return f"walks in the ego-net of radius {self.radius}{centre}"
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return the bytes of residues and digests of all pairs of one graph."""
+        # residues and digests of all pairs of one graph
         return 48 * max(sizes, default=0) ** 2 if self.scope == "graph" else 0
 
     def __str__(self) -> str:
-        """What differs from the default, for people."""
         where = self.scope if self.radius is None else f"{self.scope}[h={self.radius}]"
         parts = "" if set(self.parts) == set(PARTS) else ":" + ",".join(self.parts)
         pairs = ",all pairs" if self.pairs == "all" else ""

@@ -111,13 +111,13 @@ PAIRS = (
 )
 
 
-def gallery_pages(pairs: tuple[Pair, ...] = PAIRS) -> Iterator[tuple[str, str]]:
+def gallery_pages() -> Iterator[tuple[str, str]]:
     """Yield the name and the HTML of every page; the index comes last.
 
     Raises:
         MissingExtraError: If rdkit is not installed, before anything is yielded.
     """
-    made = [(pair, pair.graphs()) for pair in pairs]
+    made = [(pair, pair.graphs()) for pair in PAIRS]
     cards = []
     for pair, graphs in made:
         content = page_content(compare(*graphs, pair.test, names=pair.names))
