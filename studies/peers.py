@@ -35,7 +35,7 @@ from sekgnn.graphs.molecules import descriptors_of, morgan_counts
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.run import PACKAGES
 
-OUTPUT = Path(__file__).parents[1] / "results" / "peers"
+OUTPUT = Path(__file__).parents[1] / "results" / "defaults"
 CHEMPROP = ("torch==2.13.0", "chemprop==2.2.4")
 SPLITS = ("random_0", "scaffold_0", "random_1", "scaffold_1")
 FLOAT_LIMIT = float(np.finfo(np.float32).max)

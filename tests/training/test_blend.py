@@ -1,4 +1,4 @@
-"""Weights of a blend: the better model gets them, but not by the luck of a few graphs."""
+"""Weights of a blend: better models weigh more, but not by the luck of a few."""
 
 from __future__ import annotations
 

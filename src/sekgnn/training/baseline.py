@@ -102,7 +102,8 @@ class Baseline:
         return self.network.on(add_graph_features(plain, features, TREES_READ))
 
     def _metrics(self, trained: Trained, number: int) -> dict[str, float]:
-        training, out = trained.training, {}
+        training = trained.training
+        out: dict[str, float] = {}
         for part in ("val", "test"):
             if getattr(training.splits[number], part).size:
                 rows = training.evaluate(trained, number, part)
