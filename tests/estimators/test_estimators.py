@@ -151,7 +151,7 @@ def test_an_ensemble_is_one_estimator_in_one_file(tmp_path: Path) -> None:
     again = SEKClassifier.load(tmp_path / "both.safetensors")
     for other in (again, pickle.loads(pickle.dumps(both))):
         np.testing.assert_array_equal(other.predict_proba(graphs), mean)
-    mixed = SEKClassifier(**SMALL, with_forest=True).fit(graphs, labels)
+    mixed = SEKClassifier(**SMALL, blend=("forest",)).fit(graphs, labels)
     mixed.save(tmp_path / "mixed.safetensors")
     again = SEKClassifier.load(tmp_path / "mixed.safetensors")
     assert [m.name for m in again.predictor_.models] == ["gin", "forest"]

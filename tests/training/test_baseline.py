@@ -174,48 +174,49 @@ def test_the_command_prints_it_once_and_only_if_wanted(
 
 def test_learned_multisets_stand_beside_moments(lines: Path, tmp_path: Path) -> None:
     """Neither model can read multisets, and a run is not to fail after its training."""
-    more = {**SMALL, "aggregate": "learned", "with_forest": True}
+    more = {**SMALL, "aggregate": "learned", "blend": ["forest"]}
     settings = replace(config(lines, "ring", **more), baseline=True)
     record = run(settings, tmp_path / "run")
     assert {*record.baseline["each"]} == {"ridge", "forest"}
     assert settings.without_network("ridge").aggregate == "moments"
 
 
-def test_molecules_have_models_of_morgan_counts(tmp_path: Path) -> None:
-    """What they reach is what scikit-learn's own models reach; weights count."""
+def test_molecules_have_trees_of_descriptors_and_counts(tmp_path: Path) -> None:
+    """They are what a run of such trees is; those of a blend are not fitted twice."""
     pytest.importorskip("rdkit")
-    from sklearn.ensemble import RandomForestRegressor
-    from sklearn.linear_model import Ridge
-
-    from sekgnn.graphs.molecules import morgan_counts
-
     texts = [f"{'C' * a}{b}{'C' * c}" for a in range(1, 6) for b in "CNO"
              for c in range(4)]  # fmt: skip
-    rows = [f"{t},{t.count('N') - len(t) + 0.5},{'NO'[len(t) % 2]},{i % 3}"
-            for i, t in enumerate(texts)]  # fmt: skip
+    rows = [f"{t},{t.count('N') - len(t) + 0.5}" for t in texts]
     file = tmp_path / "mols.csv"
-    file.write_text("smiles,value,kind,weight\n" + "\n".join(rows))
+    file.write_text("smiles,value\n" + "\n".join(rows))
     settings = replace(config(file, "value", **SMALL), baseline=True, epochs=1)
-    record = run(settings, tmp_path / "run")
-    assert {*record.baseline["each"]} == {
-        "ridge", "forest", "morgan-ridge", "morgan-forest"
-    }  # fmt: skip
-    (fold,) = record.folds
-    x = np.array([morgan_counts(text) for text in texts], dtype=float)
-    y = np.array([text.count("N") - len(text) + 0.5 for text in texts], dtype=float)
-    train, test = fold.split["train"], fold.split["test"]
-    trees = RandomForestRegressor(100, max_features=1 / 3, random_state=settings.seed)
-    error = np.abs(trees.fit(x[train], y[train]).predict(x[test]) - y[test]).mean()
-    found = {name: own["test_mae"] for name, own in fold.baseline.items()}
-    assert found["morgan-forest"] == pytest.approx(error)
-    linear = [  # the penalty is one of a grid
-        np.abs(Ridge(alpha).fit(x[train], y[train]).predict(x[test]) - y[test]).mean()
-        for alpha in np.linalg.norm(x[train] - x[train].mean(0), 2) ** 2
-        * 10.0 ** np.arange(2, -9, -1)
-    ]
-    assert np.min(np.abs(np.array(linear) - found["morgan-ridge"])) < 1e-6
-    more = replace(settings, target=("kind",), sample_weight="weight")
-    classes = Baseline(Training(more)).fold(0)
-    assert all(0 <= own["test_accuracy"] <= 1 for own in classes.values())
-    plain = Baseline(Training(replace(more, sample_weight=None))).fold(0)
-    assert plain["morgan-ridge"] != classes["morgan-ridge"]
+    plain = run(settings, tmp_path / "plain")
+    assert [*plain.baseline["each"]] == ["ridge", "forest", "boosting"]
+    assert plain.model.get("graph_channels", 0) == 0  # the network reads none of it
+    trees = ("forest", "boosting")
+    mixed = run(replace(settings, blend=trees), tmp_path / "mixed")
+    assert mixed.model.get("graph_channels", 0) == 0
+    (fold,) = mixed.folds
+    for name in trees:
+        reached = fold.baseline[name]["test_mae"]
+        assert reached == fold.members[name]["test_mae"]
+    alone = replace(
+        settings.without_network("boosting"),
+        descriptors="rdkit+morgan",
+        encoding="none",
+    )
+    (other,) = run(alone, tmp_path / "alone").folds
+    wanted = fold.members["boosting"]["test_mae"]
+    assert other.metrics["test_mae"] == pytest.approx(wanted)
+    graphs = Predictor.load(tmp_path / "mixed").models[1:]
+    assert {model.graph_channels for model in graphs} == {2048 + 217}
+    check_evaluation(tmp_path / "mixed")
+
+
+def test_a_baseline_takes_no_longer_than_the_network(
+    lines: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What would begin later is left out."""
+    monkeypatch.setattr("sekgnn.training.baseline._LEAST", 0.0)
+    found = Baseline(Training(config(lines, "size", **SMALL))).fold(0, seconds=0.0)
+    assert "longer than the network" in found["forest"]["left_out"]

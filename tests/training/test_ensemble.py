@@ -72,7 +72,7 @@ def test_a_forest_has_half_of_the_weight(
     """It is the forest of a run by itself, saved and predicted with."""
     more: dict[str, Any] = {"protocol": "fixed", "folds": 2}
     folder, alone = tmp_path / "run", tmp_path / "alone"
-    settings = config(lines, target, **MORE, **more, ensemble=2, with_forest=True)
+    settings = config(lines, target, **MORE, **more, ensemble=2, blend="forest")
     record = run(settings, folder)
     of_trees = config(lines, target, **more).without_network("forest")
     forest = run(of_trees, alone)
@@ -90,6 +90,31 @@ def test_a_forest_has_half_of_the_weight(
         wanted = forest.folds[number - 1].metrics
         assert [*fold.members] == ["network 1", "network 2", "forest"]
         assert fold.members["forest"] == pytest.approx(wanted, nan_ok=True)
+    check_evaluation(folder)
+
+
+@pytest.mark.parametrize("target", ["ring", "size,weight"])
+def test_validation_graphs_weigh_networks_and_trees(
+    lines: Path, tmp_path: Path, target: str
+) -> None:
+    """The record has the weights, prediction and evaluation use them."""
+    folder = tmp_path / "run"
+    trees = ("forest", "boosting")
+    settings = config(lines, target, **MORE, ensemble=2, blend=trees)
+    (fold,) = run(settings, folder).folds
+    weights = dict(fold.calibration["weights"])
+    assert [*weights] == ["network", *trees]
+    assert sum(weights.values()) == pytest.approx(1)
+    assert [*fold.members] == ["network 1", "network 2", *trees]
+    graphs, predictor = read_task(lines).graphs, Predictor.load(folder)
+    files = [*sorted(folder.glob("member-*")), *(folder / name for name in trees)]
+    each = [
+        Predictor.load(file / "model.safetensors").predict(graphs) for file in files
+    ]
+    shares = [weights["network"] / 2] * 2 + [weights[name] for name in trees]
+    np.testing.assert_allclose(
+        predictor.predict(graphs), np.tensordot(shares, each, axes=1), rtol=1e-6
+    )
     check_evaluation(folder)
 
 

@@ -90,7 +90,7 @@ _POSITIONAL = dict.fromkeys(("self", "model"), inspect.Parameter.POSITIONAL_OR_K
 def _has_vectors(estimator: GraphEstimator) -> bool:
     """Return True for a network, which learns vectors; raise for other models."""
     kind = MODEL_KINDS.get(estimator.model, OWN)
-    if not kind.network or estimator.with_forest:
+    if not kind.network or estimator.blend:
         raise ConfigError(
             f"model {estimator.model!r} has no learned vectors; use a network alone."
         )
@@ -113,7 +113,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
     node_features: Sequence[str]
     random_state: int | np.random.RandomState | None
     threads: int
-    with_forest: bool
+    blend: Sequence[str]
     _flat = True  # whether y is one column without a second dimension
 
     def __init__(self, model: str = PARAMETERS["model"], **parameters: Any) -> None:
