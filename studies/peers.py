@@ -242,12 +242,11 @@ class Ours:
 def _ours(path: Path, rows: Rows) -> NDArray[np.float64]:
     """Return predictions of the test molecules in the order of the table."""
     with path.open(newline="", encoding="utf-8") as file:
-        lines = {int(line["row"]): line for line in csv.DictReader(file)}
-    names = [
-        f"{t}: probability" if rows.table.classes else f"{t}: predicted"
-        for t in rows.table.targets
-    ]
-    test = np.flatnonzero(rows.part == "test") + 1
+        lines = {int(line["graph"]): line for line in csv.DictReader(file)}
+    names = [f"predicted {target}" for target in rows.table.targets]
+    if rows.table.classes and len(names) == 1:
+        names = ["probability 1"]
+    test = np.flatnonzero(rows.part == "test")
     return np.array([[float(lines[int(i)][n]) for n in names] for i in test])
 
 

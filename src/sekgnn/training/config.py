@@ -582,12 +582,14 @@ class RunConfig(_ModelKeys):
         weight = () if self.sample_weight is None else (self.sample_weight,)
         return (*self.split_by[1:], *weight, *self.features)
 
-    def without_network(self, model: str) -> RunConfig:
-        """Return the config of ``ridge`` or of trees on the same splits and encoding.
+    def without_network(self, model: str, descriptors: str | None = None) -> RunConfig:
+        """Return the config of ``ridge`` or of trees on the same splits.
 
-        Learned multisets, which they cannot read, become moments.
+        They read the same encoding, where learned multisets become moments; or
+        ``descriptors`` of molecules instead.
         """
         sections = ("model", "training", "machine")
+        sections += ("encoding",) * (descriptors is not None)
         keys: dict[str, Any] = {
             item.name: item.default
             for item in fields(self)
@@ -598,7 +600,9 @@ class RunConfig(_ModelKeys):
         keys |= {name: getattr(self, name) for name in kept} | {"model": model}
         if self.edge_features is False:
             keys["edge_features"] = False
-        if self.aggregate == "learned":
+        if descriptors is not None:
+            keys |= {"encoding": NO_ENCODING, "descriptors": descriptors}
+        elif self.aggregate == "learned":
             keys["aggregate"] = "moments"
         return replace(self, **keys)
 

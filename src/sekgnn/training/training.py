@@ -35,7 +35,7 @@ from sekgnn.training.closed_form import (
     solve_head,
     solve_skip,
 )
-from sekgnn.training.config import NO_ENCODING, TREES_READ, RunConfig
+from sekgnn.training.config import TREES_READ, RunConfig
 from sekgnn.training.epochs import History, check_checkpoint, read_checkpoint
 from sekgnn.training.loop import EpochReport, Loop
 from sekgnn.training.objective import Objective
@@ -157,18 +157,13 @@ class Training:
         Of molecules they read descriptors and counts (``rdkit+morgan``) in place of
         encodings, of other graphs what the networks read.
         """
-        config = self.config.without_network(trees)
-        if self.data.texts is not None:
-            share = 1 / 3 if trees == "forest" and self.kind == "regression" else None
-            options = (("max_features", share),) if share else ()
-            return replace(
-                config,
-                descriptors=TREES_READ,
-                encoding=NO_ENCODING,
-                model_options=options,
-            )
-        edges = bool(self.model_config.get("edge_channels"))
-        return replace(config, edge_features=edges)
+        if self.data.texts is None:
+            edges = bool(self.model_config.get("edge_channels"))
+            return replace(self.config.without_network(trees), edge_features=edges)
+        config = self.config.without_network(trees, TREES_READ)
+        if trees == "forest" and self.kind == "regression":
+            config = replace(config, model_options=(("max_features", 1 / 3),))
+        return config
 
     def on(self, data: GraphTask) -> Training:
         """Return the same training on the same graphs with other features."""
