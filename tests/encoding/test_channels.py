@@ -6,24 +6,19 @@ the encodings drawn there have all of these.
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sekgnn.encoding import (
     WalkEncoding,
     encode,
     encode_exact,
-    encode_many,
     encode_sampled,
 )
 from sekgnn.encoding.tasks import BACKENDS, Backend
 from sekgnn.graphs import Graph, cycle_graph, path_graph, random_graph
-from sekgnn.testing import graphs
 
 PLAIN = WalkEncoding(num_shells=2, walk_length=3, scope=("graph", "internal"))
 RICH = replace(PLAIN, self_loops=(True, False), first_step=0, shell_sizes=6)
@@ -58,22 +53,6 @@ def test_the_walks_are_those_of_simpler_specs_to_the_bit(backend: Backend) -> No
     ):
         np.testing.assert_array_equal(found[:, :end, 1:], np.concatenate(plain, axis=1))
     np.testing.assert_array_equal(got[:, end:], exact[:, end:, :, 0])
-
-
-@settings(max_examples=40)
-@given(g=graphs(max_nodes=8), seed=st.integers(0, 999))
-def test_a_relabelled_copy_has_the_same_residues(g: Graph, seed: int) -> None:
-    perm = random.Random(seed).sample(range(g.num_nodes), g.num_nodes)
-    np.testing.assert_array_equal(
-        encode_exact(g.relabel(perm), RICH)[perm], encode_exact(g, RICH)
-    )
-
-
-@settings(max_examples=30)
-@given(many=st.lists(graphs(max_nodes=6), min_size=1, max_size=5))
-def test_many_at_once_is_one_by_one(many: list[Graph]) -> None:
-    for g, got in zip(many, encode_many(many, RICH), strict=True):
-        np.testing.assert_array_equal(got, encode(g, RICH))
 
 
 def test_estimates_have_exact_sizes_and_no_error_there() -> None:
@@ -111,12 +90,3 @@ def test_sizes_far_out_on_a_large_graph_need_no_pairs() -> None:
     assert found.shape == (30_000, 51, 2)
     assert (found.reshape(30_000, -1)[:, :101] == 2).all()
     assert not found[:, -1, 1].any()
-
-
-def test_progress_covers_every_part() -> None:
-    seen: list[tuple[int, int]] = []
-    encoding = replace(RICH, walk_length=1)
-    encode(cycle_graph(9), encoding, progress=lambda *both: seen.append(both))
-    assert seen == sorted(seen)
-    done, total = seen[-1]
-    assert len(seen) >= 3 and done == total

@@ -95,15 +95,8 @@ def exact_seconds(
     """Predict how long the exact encoding of large graphs takes.
 
     The neighbourhoods of a few nodes are searched and the edges in them counted; graphs
-    of up to 1024 nodes are left out.
-
-    Args:
-        graphs: The graphs.
-        encoding: What to compute.
-        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
-        threads: Threads that share the work.
-        alike: The smallest twin of each node; only these are computed. By default all.
-        count: How many of the first nodes are encoded; all by default.
+    of up to 1024 nodes are left out. Only the first ``count`` nodes are encoded, of
+    which only those are computed that are the smallest of their twins, ``alike``.
     """
     nodes = _large_nodes(graphs, alike, count)
     if not nodes.size:

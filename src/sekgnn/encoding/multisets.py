@@ -152,28 +152,15 @@ def classes_by_shell(
 
 @kernel
 def tally_pairs(
-    numbers: Ints,
+    numbers: Ints,  # of number_pairs
     shells: Shells,
-    start: int,
-    end: int,
-    which: int,
-    tally: Ints,
-    seen: Ints,
+    start: int,  # shell of i
+    end: int,  # shell of j
+    which: int,  # ALL, SAME or OTHER
+    tally: Ints,  # zero; receives how often each number occurs
+    seen: Ints,  # receives the numbers that do
 ) -> int:
-    """Count the vectors of the pairs between two shells.
-
-    Args:
-        numbers: Of :func:`number_pairs`.
-        shells: Of :func:`classes_by_shell`; the centre is shell 0.
-        start: Shell of i.
-        end: Shell of j.
-        which: ``ALL``, ``SAME`` or ``OTHER``.
-        tally: Zero; receives how often each number occurs.
-        seen: Receives the numbers that do.
-
-    Returns:
-        How many they are.
-    """
+    """Count the vectors of the pairs between two shells; return how many there are."""
     size = 0
     for x in range(shells.ptr[start], shells.ptr[start + 1]):
         for y in range(shells.ptr[end], shells.ptr[end + 1]):
@@ -328,35 +315,20 @@ class Lists(NamedTuple):
 
 @kernel
 def in_order(
-    rows: Ints,
-    table: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    members: Ints,
-    counts: Ints,
-    vectors: NDArray[Any],
-    digests: Colours,
-    row_of: Ints,
-    place_of: Ints,
-    out: Lists,
+    rows: Ints,  # multiset of every node and channel, [n, C]; renumbered
+    table: NDArray[np.int64],  # receives the numbers of multisets and vectors, [2, C]
+    ends: NDArray[np.int64],  # of the members of the multiset before, [U + 1]
+    members: Ints,  # numbers of vectors, in the order of their keys
+    counts: Ints,  # how often each occurs
+    vectors: NDArray[Any],  # [>= P, L]
+    digests: Colours,  # of the multisets, [U, 2]
+    row_of: Ints,  # scratch, [U]: one more than where a multiset was written last
+    place_of: Ints,  # likewise of every vector, [P]
+    out: Lists,  # written behind what is there
 ) -> Lists:
     """Write what a graph has, channel by channel, multisets in the order of digests.
 
-    Vectors come as they are met first.
-
-    Args:
-        rows: Multiset of every node and channel, ``[n, C]``; renumbered.
-        table: Receives the numbers of multisets and vectors, ``[2, C]``.
-        ends: Where the members of the multiset before end, ``[U + 1]``.
-        members: Numbers of vectors, those of a multiset in the order of their keys.
-        counts: How often each occurs.
-        vectors: At least ``[P, L]``.
-        digests: Of the multisets, ``[U, 2]``.
-        row_of: Scratch, ``[U]``: one more than where a multiset was written last.
-        place_of: Likewise of every vector, ``[P]``.
-        out: Written behind what is there.
-
-    Returns:
-        ``out``, larger if it was full.
+    Vectors come as they are met first. Returns ``out``, larger if it was full.
     """
     n, channels = rows.shape
     chosen = np.empty(n, dtype=np.int32)
