@@ -69,16 +69,6 @@ def test_channel_names_say_scope_radius_kind_and_hop() -> None:
     )
 
 
-def test_paper_preset() -> None:
-    encoding = WalkEncoding.paper()
-    assert (encoding.num_shells, encoding.walk_length, encoding.scope) == (
-        5,
-        32,
-        ("graph",),
-    )
-    assert encoding.channels == ("graph/return", "graph/to_shell", "graph/across")
-
-
 def test_channel_names_tell_loops_and_distances() -> None:
     encoding = WalkEncoding(
         num_shells=1,
@@ -119,7 +109,3 @@ def test_a_spec_can_be_copied_and_rebuilt() -> None:
 def test_numpy_numbers_become_plain_ones() -> None:
     encoding = WalkEncoding(num_shells=np.int64(2), scope="ego", radius=(np.int32(1),))  # type: ignore[arg-type]
     assert json.loads(json.dumps(encoding.to_dict())) == encoding.to_dict()
-
-
-def test_num_features_counts_channels_times_steps() -> None:
-    assert WalkEncoding(num_shells=1, walk_length=7).num_features == 4 * 7

@@ -241,13 +241,3 @@ def test_spelling_does_not_change_the_repr() -> None:
 def test_bad_parameters(kwargs: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         AddSubstructureEncoding(**kwargs)
-
-
-@pytest.mark.parametrize("name", ["my_index", "batch_enc"])
-def test_refused_names_would_be_corrupted_by_pyg(name: str) -> None:
-    """Why they are refused."""
-    a = Data(
-        edge_index=torch.empty(2, 0).long(), num_nodes=1, **{name: torch.ones(1, 1)}
-    )
-    batch = Batch.from_data_list([a, a])
-    assert not torch.equal(batch[name], torch.ones(2, 1))

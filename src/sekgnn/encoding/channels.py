@@ -23,8 +23,9 @@ from sekgnn.encoding.walk_encoding import Block, WalkEncoding
 from sekgnn.kernel import kernel
 from sekgnn.walks.modular import inverse
 
-# positions in Plan.offsets
+# positions in Plan.offsets; the square of raw sum c is at c + offsets[SQUARES]
 TO_SHELL, DIAGONAL, OFF_DIAGONAL, OUTWARD, INWARD, RETURN, SQUARES = range(7)
+ALL, SAME, OTHER = range(3)  # pairs (i, j) of two shells: all, i = j, i ≠ j
 
 KINDS = {
     TO_SHELL: "to_shell",
@@ -80,30 +81,19 @@ class Term(NamedTuple):
 class Plan(NamedTuple):
     r"""The layout of one block, as kernels read it.
 
-    Attributes:
-        loop: 1 with self-loops, else 0.
-        with_centre: Whether a walk may step on the centre.
-        radius: How far from the centre it may go; 0 in ``graph`` scope: anywhere.
-        num_shells: K.
-        offsets: Where each kind of raw sum begins in ``raw[v, :, t]``, int64 ``[7]``,
-            -1 where it is absent: ``to_shell`` k, :math:`\sum_i H_{vi}`;
-            ``across_diagonal`` k, :math:`\sum_i H_{ii}`; ``across_off_diagonal`` k,
-            :math:`\sum_{i \ne j} H_{ij}`, i and j in :math:`N_k(v)`; ``outward`` k,
-            :math:`\sum H_{ij}`, i in :math:`N_k(v)`, j in :math:`N_{k+1}(v)`;
-            ``inward`` k, the same from :math:`N_{k+1}(v)` to :math:`N_k(v)`; the
-            return. The sum of squares of channel c is at ``c + offsets[SQUARES]``.
-        num_raw: C_raw.
-        terms: A :class:`Term` per row, int64 ``[T, 5]``; targets are channels of the
-            whole encoding.
+    Raw sum c is :math:`\sum (H_{ij})^p` over pairs (i, j) of two shells around v, of
+    which the centre is shell 0: ``pairs[c]`` is the shell of i, that of j, ``ALL``,
+    ``SAME`` (i = j) or ``OTHER`` (i ≠ j), and the power p.
     """
 
-    loop: int
-    with_centre: bool
-    radius: int
-    num_shells: int
-    offsets: NDArray[np.int64]
-    num_raw: int
-    terms: NDArray[np.int64]
+    loop: int  # 1 with self-loops, else 0
+    with_centre: bool  # whether a walk may step on the centre
+    radius: int  # how far from the centre it may go; 0 in graph scope: anywhere
+    num_shells: int  # K
+    offsets: NDArray[np.int64]  # first raw sum of each kind, [7]; -1: there is none
+    num_raw: int  # C_raw
+    pairs: NDArray[np.int64]  # [C_raw, 4]
+    terms: NDArray[np.int64]  # Terms, [T, 5]; targets are those of the whole encoding
 
 
 class Values(NamedTuple):
@@ -127,15 +117,16 @@ def plans(encoding: WalkEncoding) -> tuple[tuple[Plan, tuple[str, ...]], ...]:
     channel = 0
     for prefix, part in encoding.walks.items():
         for block in part.blocks:
-            offsets, num_raw = raw_layout(block, part.aggregate == "moments")
+            offsets, pairs = raw_layout(block, part.aggregate == "moments")
             names, terms = output_map(part, block)
             table = np.array(terms, dtype=np.int64).reshape(-1, len(Term._fields))
             table[:, 1] += channel
             channel += len(names)
             loop, centre = int(bool(part.self_loops)), block.scope != "internal"
             plan = Plan(
-                loop, centre, block.radius, block.num_shells, offsets, num_raw, table
-            )
+                loop, centre, block.radius, block.num_shells, offsets, len(pairs),
+                pairs, table,
+            )  # fmt: skip
             labels = tuple(f"{prefix}{block.label}/{name}" for name in names)
             made.append((plan, labels))
     return tuple(made)
@@ -150,19 +141,31 @@ def _kinds(block: Block) -> list[tuple[int, int]]:
     return [(DIAGONAL, shells), (OFF_DIAGONAL, shells), *between]
 
 
-def raw_layout(block: Block, squares: bool) -> tuple[NDArray[np.int64], int]:
-    """Return ``offsets`` and ``num_raw`` of a :class:`Plan`."""
-    offsets, total = np.full(7, -1, dtype=np.int64), 0
+def raw_layout(
+    block: Block, squares: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ``offsets`` and ``pairs`` of a :class:`Plan`."""
+    offsets = np.full(7, -1, dtype=np.int64)
+    pairs: list[tuple[int, int, int]] = []
     for kind, hops in _kinds(block):
-        offsets[kind] = total
-        total += hops
+        offsets[kind] = len(pairs)
+        for k in range(1, hops + 1):
+            of_kind = {
+                TO_SHELL: (0, k, ALL),
+                DIAGONAL: (k, k, SAME),
+                OFF_DIAGONAL: (k, k, OTHER),
+                OUTWARD: (k, k + 1, ALL),
+                INWARD: (k + 1, k, ALL),
+            }
+            pairs.append(of_kind[kind])
+    powers = (1, 2) if squares else (1,)
     if squares:
-        offsets[SQUARES] = total
-        total *= 2
+        offsets[SQUARES] = len(pairs)
+    rows = [(*pair, power) for power in powers for pair in pairs]
     if block.scope != "internal":
-        offsets[RETURN] = total
-        total += 1
-    return offsets, total
+        offsets[RETURN] = len(rows)
+        rows.append((0, 0, SAME, 1))
+    return offsets, np.array(rows, dtype=np.int64)
 
 
 def output_map(encoding: WalkEncoding, block: Block) -> tuple[list[str], list[Term]]:
@@ -260,20 +263,17 @@ def write_first_step(
 
     ``sizes`` are those of shells, ``[N, >= num_shells]``.
     """
-    offsets, terms = plan.offsets, plan.terms
-    diagonal = offsets[DIAGONAL]
+    terms = plan.terms
     for i in range(terms.shape[0]):
         source, target, hop = terms[i, 0], terms[i, 1], terms[i, 3]
-        back = source == offsets[RETURN]
-        if offsets[SQUARES] >= 0 and source >= offsets[SQUARES]:
-            source -= offsets[SQUARES]
-        if not (back or diagonal <= source < diagonal + plan.num_shells):
+        shell = plan.pairs[source, 0]
+        if plan.pairs[source, 2] != SAME:
             continue
         for v in range(sizes.shape[0]):
             whole = divisor_value(terms[i, 2], hop, sizes[v]) * terms[i, 4]
             if whole == 0:
                 continue
-            value = 1 if back else sizes[v, hop - 1]
+            value = sizes[v, shell - 1] if shell else 1
             if prime == 0:
                 out[v, target, 0] += value / whole
             else:

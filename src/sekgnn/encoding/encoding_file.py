@@ -212,13 +212,11 @@ def _pieces(contents: EncodingFile) -> list[tuple[int, int]]:
     """Cut the graphs into pieces of about ``PIECE_NUMBERS`` numbers."""
     _, channels, length = contents.shape
     most = max(1, PIECE_NUMBERS // max(1, channels * length))
-    starts = contents.node_ptr.tolist()
-    pieces: list[tuple[int, int]] = []
-    first = 0
-    for g in range(1, len(starts)):
-        if g + 1 == len(starts) or starts[g + 1] - starts[first] > most:
-            pieces.append((first, g))
-            first = g
+    starts, pieces, first = contents.node_ptr, list[tuple[int, int]](), 0
+    while first < contents.num_graphs:
+        fits = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
+        pieces.append((first, max(fits, first + 1)))
+        first = pieces[-1][1]
     return pieces
 
 

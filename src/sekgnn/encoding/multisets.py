@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.digest import Colours, empty_table, find_key, key_of, spread
-from sekgnn.encoding.channels import plans
+from sekgnn.encoding.channels import OTHER, SAME, plans
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import GraphInputError
@@ -47,7 +47,6 @@ KEY_MULTISET = key_of("multiset of step vectors")
 
 _GRAPHS_CHUNK = 64
 _MOST_VECTORS = 2**16  # kept of graphs before
-ALL, SAME, OTHER = range(3)  # pairs (i, j) of a channel: all, i = j, i ≠ j
 
 
 class Store(NamedTuple):
@@ -458,26 +457,14 @@ def _channels(encoding: WalkEncoding) -> tuple[NDArray[np.int64], NDArray[np.int
     Returns:
         blocks: Whether the walk is on the whole graph, the radius to search, whether
             the centre is there, whether there are self-loops, and the first channel.
-        pairs: Shell of i, shell of j and which of the pairs (i, j), for every channel;
-            the centre is shell 0.
+        pairs: Those of a :class:`~sekgnn.encoding.channels.Plan` for every channel.
     """
     blocks: list[tuple[int, ...]] = []
-    pairs: list[tuple[int, int, int]] = []
-    for plan, names in plans(encoding):
+    pairs: list[list[int]] = []
+    for plan, _ in plans(encoding):
         whole, radius = plan.radius == 0, plan.radius or plan.num_shells
         blocks.append((whole, radius, plan.with_centre, plan.loop, len(pairs)))
-        for name in names:
-            *_, kind, hop = name.split("/")
-            k = int(hop) if hop.isdigit() else 0
-            pairs.append(
-                {
-                    "to_shell": (0, k, ALL),
-                    "across_diagonal": (k, k, SAME),
-                    "across_off_diagonal": (k, k, OTHER),
-                    "outward": (k, k + 1, ALL),
-                    "inward": (k + 1, k, ALL),
-                }.get(kind, (0, 0, SAME))  # the return
-            )
+        pairs += plan.pairs[plan.terms[:, 0], :3].tolist()  # a term per channel
     return np.array(blocks), np.array(pairs)
 
 

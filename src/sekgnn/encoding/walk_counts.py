@@ -55,7 +55,7 @@ def count_walks(
             before, after = after, before
             for v in range(n):
                 add_step(
-                    before, v, members, bounds[v], plan.offsets, np.uint64(0), t,
+                    before, v, members, bounds[v], plan.pairs, np.uint64(0), t,
                     raw[begin + v],
                 )  # fmt: skip
 

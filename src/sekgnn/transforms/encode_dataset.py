@@ -94,24 +94,18 @@ class EncodedDataset(Sequence[Data]):
             return [self[i] for i in range(len(self))[index]]
         i = range(len(self))[index]
         data = copy.copy(self.dataset[i])
-        encoding = self.encoding(i)  # [n, C, L]
-        nodes = int(self.node_ptr[i + 1] - self.node_ptr[i])
-        if data.num_nodes != nodes:
-            raise GraphInputError(
-                f"graph {i} has {data.num_nodes} nodes now and had {nodes} when it was "
-                "encoded; a random transform must come after encoding."
-            )
-        if isinstance(encoding, Tensor):
-            encoding = encoding.clone()
-        return attach_encoding(data, encoding, self.attr_name)
-
-    def encoding(self, index: int) -> Any:
-        """Return the encoding of graph ``index``, a view ``[n, C, L]`` or ragged."""
-        i = range(len(self))[index]
         start, stop = self.node_ptr[i : i + 2].tolist()
+        if data.num_nodes != stop - start:
+            raise GraphInputError(
+                f"graph {i} has {data.num_nodes} nodes now and had {stop - start} when "
+                "it was encoded; a random transform must come after encoding."
+            )
+        encoding: Tensor | RaggedEncoding
         if isinstance(self.encodings, RaggedEncoding):
-            return self.encodings.graph(i, start, stop)
-        return self.encodings[start:stop]
+            encoding = self.encodings.graph(i, start, stop)
+        else:
+            encoding = self.encodings[start:stop].clone()  # [n, C, L]
+        return attach_encoding(data, encoding, self.attr_name)
 
     def __repr__(self) -> str:
         ragged = isinstance(self.encodings, RaggedEncoding)
