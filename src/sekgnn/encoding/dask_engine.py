@@ -72,7 +72,8 @@ def open_client(
                     threads_per_worker=1,
                     host="127.0.0.1",
                     security=distributed.Security.temporary(),
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # any port: 8787 may be taken
+                    scheduler_kwargs={"dashboard": False},
                     silence_logs=logging.CRITICAL,
                 ) as cluster,
                 distributed.Client(cluster) as client,

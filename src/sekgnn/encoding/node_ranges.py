@@ -204,8 +204,7 @@ class RangePlan:
         """Return plain JSON values, without what has no influence."""
         walks = {"num_walks": self.num_walks, "seed": self.seed}
         return {
-            "encoding": self.encoding.to_dict(),
-            "version": self.encoding.version,
+            **self.encoding.identity(),
             "backend": self.backend,
             "dtype": self.dtype,
             "range_size": self.range_size,

@@ -55,14 +55,10 @@ class SampledEncoding:
             channel adds several estimates of the same walks it is an upper bound: the
             events exclude each other. It is 0 where no walk, or every walk, met the
             event, and where nothing is estimated: step 0 and shell sizes.
-        num_walks: Walks per starting set.
-        seed: What they were drawn from.
     """
 
     values: NDArray[np.float64]
     standard_error: NDArray[np.float64]
-    num_walks: int
-    seed: int
 
 
 @kernel
@@ -297,9 +293,7 @@ def encode_sampled(
     )
     errors = with_shell_sizes(encoding, variances, None)
     np.sqrt(errors, out=errors)
-    return SampledEncoding(
-        with_shell_sizes(encoding, values, sizes), errors, num_walks, seed
-    )
+    return SampledEncoding(with_shell_sizes(encoding, values, sizes), errors)
 
 
 def check_sampling(encoding: SubstructureEncoding, num_walks: int, seed: int) -> None:

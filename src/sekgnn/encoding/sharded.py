@@ -75,12 +75,9 @@ class ShardJob:
 
     def parameters(self) -> dict[str, Any]:
         """Return all that changes the content of shards, as plain JSON values."""
-        kind = type(self.encoding)
         return {
             "sekgnn": __version__,
-            "encoding": self.encoding.to_dict(),
-            "class": f"{kind.__module__}:{kind.__qualname__}",
-            "version": self.encoding.version,
+            **self.encoding.identity(),
             "options": json.loads(json.dumps(asdict(self.options), default=list)),
             "targets": list(self.targets),
             "dtype": self.dtype,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import inspect
 import json
 import os
 import warnings
@@ -249,24 +248,12 @@ def _cache_header(
 ) -> Header | None:
     """Return what the file of the encodings of these graphs says about itself.
 
-    Its ``key`` is the SHA-256 of versions, parameters, the source of a class that is
-    not ours, and the graphs themselves: whatever changes the result changes the key.
-    ``None`` if there is no source to read.
+    Its ``key`` is the SHA-256 of the encoding's identity and of the graphs: whatever
+    changes the result changes it. ``None`` if there is no source to read.
     """
-    sources = hashlib.sha256()
-    for cls in type(encoding).__mro__:
-        if cls.__module__.split(".")[0] not in ("sekgnn", "abc", "builtins"):
-            try:
-                sources.update(inspect.getsource(cls).encode())
-            except (OSError, TypeError):
-                return None
-    parameters = {
-        "encoding": encoding.to_dict(),
-        "class": f"{type(encoding).__module__}:{type(encoding).__qualname__}",
-        "version": encoding.version,
-        "source": sources.hexdigest(),
-        "dtype": dtype.name,
-    }
+    parameters = {**encoding.identity(), "dtype": dtype.name}
+    if parameters["source"] is None:
+        return None
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode())
     for array, kind in (
