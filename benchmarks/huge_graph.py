@@ -136,7 +136,7 @@ def cost_graph(family: str, n: int) -> Any:
 
 def predicted_costs(scale: int) -> list[dict[str, Any]]:
     from sekgnn import WalkEncoding, encode, encode_sampled
-    from sekgnn.encoding.costs import exact_seconds, sampled_seconds
+    from sekgnn.encoding.costs import predicted_seconds
     from sekgnn.graphs import pack
 
     rows: list[dict[str, Any]] = []
@@ -145,15 +145,18 @@ def predicted_costs(scale: int) -> list[dict[str, Any]]:
         family, n, options = case
         graph, encoding = cost_graph(family, n // scale), WalkEncoding(**options)
         packed = pack([graph])
+        exact, sampled = predicted_seconds(
+            packed, encoding, backend="push", num_walks=64, threads=1
+        )
         small = cost_graph("regular", 2_000)
         for job in ("exact", "sampled"):
             if job == "exact":
-                predicted = exact_seconds(packed, encoding, backend="push", threads=1)
+                predicted = exact
                 encode(small, encoding, backend="push", threads=1)
                 own = {"backend": "push", "threads": 1}
                 found = processor(partial(encode, packed, encoding, **own))
             elif encoding.scope == ("graph",):
-                predicted = sampled_seconds(packed, encoding, num_walks=64, threads=1)
+                predicted = sampled
                 encode_sampled(small, encoding, num_walks=4, threads=1)
                 own = {"num_walks": 64, "threads": 1}
                 found = processor(partial(encode_sampled, graph, encoding, **own))

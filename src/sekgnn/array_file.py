@@ -18,6 +18,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict, TypeVar
 
@@ -61,6 +62,9 @@ class _Header(TypedDict):
 
 class DamagedFileError(Exception):
     """The file is not as it was written."""
+
+
+_FAULTS = (DamagedFileError, GraphInputError, ConfigError)  # of a file, when it is used
 
 
 class ArrayWriter:
@@ -112,7 +116,9 @@ class ArrayWriter:
         self._file.write(content)
 
 
-def dump_arrays(file: BinaryIO, about: Mapping[str, Any], arrays: Arrays) -> Header:
+def dump_arrays(
+    file: BinaryIO, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> Header:
     """Write arrays to an empty file, and return its header."""
     shapes = {
         name: {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape)}
@@ -127,7 +133,9 @@ def dump_arrays(file: BinaryIO, about: Mapping[str, Any], arrays: Arrays) -> Hea
 
 
 def write_arrays(
-    path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Arrays
+    path: str | os.PathLike[str],
+    about: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
 ) -> None:
     """Write arrays, and JSON values ``about`` them, all or nothing.
 
@@ -176,10 +184,7 @@ def read_arrays(
             )
         arrays, end = {}, 0
         for name, form in header["arrays"].items():
-            start, end = end, end + _num_bytes(name, form)
-            if end > content.size:
-                raise DamagedFileError("its length is wrong")
-            arrays[name] = _view(content[start:end], form)
+            arrays[name], end = _array_at(end, form, content)
         if end != content.size:
             raise DamagedFileError("its length is wrong")
     except NotADirectoryError as error:
@@ -198,7 +203,6 @@ def make_file(
     about: Mapping[str, Any],
     make: Callable[[], Content],
     use: Callable[[Header, Arrays], T],
-    on_damage: Callable[[Exception], object] = lambda error: None,
 ) -> T:
     """Return the content of a file, which is made first unless it is there and whole.
 
@@ -209,20 +213,15 @@ def make_file(
         about: The metadata by which the right file is recognised.
         make: Returns further values for its header, and its arrays.
         use: Makes the result from header and arrays; refuses those that do not fit.
-        on_damage: Called with the fault of a file that is made again.
 
     Raises:
         OutputError: If it cannot be written.
         Exception: What ``make`` raises.
     """
-    try:
+    with suppress(FileNotFoundError, *_FAULTS):
         return use(*read_arrays(path, about))
-    except FileNotFoundError:
-        pass
-    except (DamagedFileError, GraphInputError, ConfigError) as error:
-        on_damage(error)
     more, arrays = make()
-    write_arrays(path, {**about, **more}, dict(arrays))
+    write_arrays(path, {**about, **more}, arrays)
     return use(*read_arrays(path, about, check=False))
 
 
@@ -231,7 +230,6 @@ def cached(
     about: Mapping[str, Any],
     make: Callable[[], Content],
     use: Callable[[Header, Arrays], T],
-    stacklevel: int = 3,
 ) -> tuple[T, Path | None, bool]:
     """Return the result of :func:`make_file`, the file, and whether it was there.
 
@@ -240,48 +238,39 @@ def cached(
     Warns:
         CacheWarning: If the file is damaged, or cannot be written.
     """
-    made: list[Content] = []
-
-    def make_once() -> Content:
-        made.append(make())
-        return made[0]
-
-    def warn(text: str) -> None:
-        warnings.warn(text, CacheWarning, stacklevel=stacklevel + 1)
-
-    def warn_of_damage(error: Exception) -> None:
-        text = f"the cache {path} is not used, {error}; it is made again."
-        warnings.warn(text, CacheWarning, stacklevel=stacklevel + 2)
-
     try:
-        result = make_file(path, about, make_once, use, warn_of_damage)
+        return use(*read_arrays(path, about)), path, True
+    except FileNotFoundError:
+        pass
+    except _FAULTS as error:
+        text = f"the cache {path} is not used, {error}; it is made again."
+        warnings.warn(text, CacheWarning, stacklevel=2)
+    more, arrays = make()
+    try:
+        write_arrays(path, {**about, **more}, arrays)
     except OutputError as error:
-        if not made:
-            raise
-        warn(f"the result is right, but not cached: {error}")
-        return use({}, dict(made[0][1])), None, False
-    return result, path, not made
+        text = f"the result is right, but not cached: {error}"
+        warnings.warn(text, CacheWarning, stacklevel=2)
+        return use({}, dict(arrays)), None, False
+    return use(*read_arrays(path, about, check=False)), path, False
 
 
-def _num_bytes(name: str, form: _Array) -> int:
-    """Return the length of an array in its file, with padding."""
-    kind, shape = np.dtype(form["dtype"]), form["shape"]
-    if kind.kind not in "biufcU" or any(type(n) is not int for n in shape):
-        raise DamagedFileError(f"its array {name!r} is of no known form")
-    if min(shape, default=0) < 0:
+def _array_at(
+    start: int, form: _Array, content: NDArray[np.uint8]
+) -> tuple[NDArray[Any], int]:
+    """Return an array of a mapped file, and where the next one begins."""
+    kind = np.dtype(form["dtype"])
+    if kind.kind not in "biufcU":
+        raise DamagedFileError(f"it holds an array of {kind}")
+    length = kind.itemsize * math.prod(form["shape"])
+    end = start + length + -length % _ALIGN
+    if end > content.size:
         raise DamagedFileError("its length is wrong")
-    length = kind.itemsize * math.prod(shape)
-    return length + -length % _ALIGN
-
-
-def _view(content: NDArray[np.uint8], form: _Array) -> NDArray[Any]:
-    """Return the array at the start of a piece of a mapped file."""
-    kind, shape = np.dtype(form["dtype"]), form["shape"]
-    numbers = content[: kind.itemsize * math.prod(shape)]
+    numbers = content[start : start + length]
     if kind.kind == "U" and (numbers.view("<u4") > _LAST_CHARACTER).any():
         raise DamagedFileError("its text is none")
-    array: NDArray[Any] = np.asarray(numbers).view(kind).reshape(shape)
-    return array.astype(kind.newbyteorder("="), copy=False)
+    array: NDArray[Any] = np.asarray(numbers).view(kind).reshape(form["shape"])
+    return array.astype(kind.newbyteorder("="), copy=False), end
 
 
 def _read_header(file: BinaryIO, size: int) -> tuple[Header, int]:

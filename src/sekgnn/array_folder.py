@@ -8,12 +8,13 @@ complete when its manifest says so.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
-from sekgnn.array_file import Header
+from sekgnn.array_file import SUFFIX, Arrays, Content, Header, make_file
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import make_folder, visible_names, write_files
 from sekgnn.parsing import parse_as
@@ -44,16 +45,36 @@ def line_of(header: Header) -> dict[str, Any]:
     return {k: v for k, v in header.items() if k not in ("arrays", "columns")}
 
 
+def make_listed_file(
+    folder: Path,
+    stem: str,
+    identity: Any,
+    make: Callable[[], Content],
+    check: Callable[[Header, Arrays], object],
+) -> dict[str, Any]:
+    """Make a file of a folder unless it is there and whole, and return its line.
+
+    ``identity``, JSON values, is all that its content depends on; the name ends with
+    its digest, so that no file takes the place of another. ``make`` and ``check`` are
+    the ``make`` and ``use`` of :func:`~sekgnn.array_file.make_file`.
+    """
+    text = json.dumps(identity, sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()
+    name = f"{stem}-{key[:8]}{SUFFIX}"
+
+    def use(header: Header, arrays: Arrays) -> dict[str, Any]:
+        check(header, arrays)
+        return line_of(header)
+
+    return make_file(folder / name, {"file": name, "key": key}, make, use)
+
+
 def read_manifest(
     folder: Path, format: str, form: Any, complete: Any = None
 ) -> dict[str, Any]:
-    """Return the manifest of a folder.
+    """Return the manifest of a folder, of the ``TypedDict`` ``form``.
 
-    Args:
-        folder: The folder.
-        format: The format that it must have.
-        form: A ``TypedDict`` of the manifest.
-        complete: Likewise for a complete folder; by default ``form``.
+    A complete one must be of the form ``complete``, if that is given.
 
     Raises:
         GraphInputError: If it is missing, damaged or of another format.
@@ -84,15 +105,21 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     write_files(folder, {MANIFEST_FILE: f"{text}\n".encode()})
 
 
+def complete_folder(
+    folder: Path, manifest: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the manifest of a complete folder; remove what was made for another."""
+    write_manifest(folder, {**manifest, "complete": True, "files": lines})
+    kept = {line["file"] for line in lines}
+    for file in folder.glob(f"*{SUFFIX}"):
+        if file.name not in kept:
+            file.unlink()
+
+
 def begin_folder(folder: Path, manifest: Mapping[str, Any], form: Any) -> None:
     """Make a folder, or check that it holds the same work, begun earlier.
 
-    A complete folder is left as it is.
-
-    Args:
-        folder: The folder.
-        manifest: The content of its manifest.
-        form: A ``TypedDict`` of the manifest.
+    A complete folder is left as it is; ``form`` is a ``TypedDict`` of the manifest.
 
     Raises:
         ConfigError: If it holds something else.

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from functools import lru_cache, partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sekgnn.encoding import WalkEncoding, encode, encode_many
+from sekgnn.encoding import WalkEncoding, encode, encode_exact, encode_many
 from sekgnn.encoding.reference import reference_encoding
-from sekgnn.encoding.tasks import Backend
+from sekgnn.encoding.tasks import BACKENDS, Backend
+from sekgnn.encoding.walk_encoding import Aggregate, Scope
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import (
     Graph,
@@ -23,11 +26,9 @@ from sekgnn.graphs import (
     petersen_graph,
     random_graph,
     rook_graph,
-    shrikhande_graph,
 )
 from sekgnn.testing import assert_permutation_equivariant, graphs, walk_encodings
 
-BACKENDS: tuple[Backend, ...] = ("auto", "dense", "spectral", "push")
 EVERYTHING = WalkEncoding(
     num_shells=2, walk_length=5, scope=("graph", "ego", "internal"), aggregate="moments"
 )
@@ -49,43 +50,36 @@ def test_every_backend_matches_the_definition(
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_backends_agree_on_graphs_larger_than_their_blocks(backend: Backend) -> None:
-    """More landing nodes than one block of columns, more steps than one tile."""
+@lru_cache
+def many_blocks(aggregate: Aggregate) -> list[tuple[Graph, WalkEncoding, np.ndarray]]:
+    """Return graphs of more nodes than a block, more steps than a tile, and f."""
     rng = np.random.default_rng(3)
-    for aggregate in ("sum", "moments"):
-        encoding = WalkEncoding(num_shells=3, walk_length=19, aggregate=aggregate)
-        if not fits(encoding, backend):
-            continue
-        for g in (random_graph(150, 0.02, rng), barabasi_albert_graph(90, 3, rng)):
-            expected = powers_by_matrix_products(g, encoding)
+    encoding = WalkEncoding(num_shells=3, walk_length=11, aggregate=aggregate)
+    several = (random_graph(80, 0.04, rng), barabasi_albert_graph(70, 3, rng))
+    return [(g, encoding, reference_encoding(g, encoding)) for g in several]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("aggregate", ["sum", "moments"])
+def test_graphs_larger_than_a_block(backend: Backend, aggregate: Aggregate) -> None:
+    for g, encoding, expected in many_blocks(aggregate):
+        if fits(encoding, backend):
             got = encode(g, encoding, backend=backend)
             np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
 
 
-def powers_by_matrix_products(g: Graph, encoding: WalkEncoding) -> np.ndarray:
-    """``graph`` scope, sums (and squares), by dense numpy matrices."""
-    n, hops = g.num_nodes, encoding.num_shells
-    loops = g.adjacency() + np.eye(n)
-    p = loops / loops.sum(1, keepdims=True)
-    reach, shells = np.eye(n, dtype=bool), []
-    for _ in range(hops):
-        wider = (reach @ loops) > 0
-        shells.append((wider & ~reach).astype(float))
-        reach = wider
-    out, h = [], np.eye(n)
-    exponents = (1, 2) if encoding.aggregate == "moments" else (1,)
-    for _ in range(encoding.walk_length):
-        h = h @ p
-        columns = [np.diag(h)]
-        for exponent in exponents:
-            x = h**exponent
-            off = x - np.diag(np.diag(x))
-            columns += [(b * x).sum(1) for b in shells]
-            columns += [b @ np.diag(x) for b in shells]
-            columns += [((b @ off) * b).sum(1) for b in shells]
-        out.append(np.stack(columns, axis=1))
-    return np.stack(out, axis=2)
+@pytest.mark.parametrize("scope", ["ego", "internal"])
+@pytest.mark.parametrize("radius", [2, 3])
+def test_ego_nets_larger_than_a_block(scope: Scope, radius: int) -> None:
+    """Ego-nets large and small in turn: nothing of one is left in the next."""
+    g = barabasi_albert_graph(90, 2, np.random.default_rng(5))
+    g = g.disjoint_union(path_graph(9))
+    g = g.relabel(np.random.default_rng(6).permutation(g.num_nodes))
+    encoding = WalkEncoding(
+        num_shells=3, walk_length=4, scope=scope, radius=radius, aggregate="moments"
+    )
+    expected = reference_encoding(g, encoding)
+    np.testing.assert_allclose(encode(g, encoding), expected, rtol=1e-10, atol=1e-12)
 
 
 @settings(max_examples=40)
@@ -117,12 +111,11 @@ def test_a_component_does_not_see_the_others(
     np.testing.assert_allclose(both, np.concatenate(apart), rtol=0, atol=1e-12)
 
 
-@settings(max_examples=30)
-@given(many=st.lists(graphs(max_nodes=6), min_size=1, max_size=5))
-def test_many_at_once_is_one_by_one(many: list[Graph]) -> None:
-    together = encode_many(many, EVERYTHING)
-    for g, got in zip(many, together, strict=True):
-        np.testing.assert_array_equal(got, encode(g, EVERYTHING))
+@settings(max_examples=40)
+@given(st.lists(graphs(max_nodes=6), min_size=1, max_size=5), walk_encodings())
+def test_many_at_once_is_one_by_one(many: list[Graph], encoding: WalkEncoding) -> None:
+    for g, got in zip(many, encode_many(many, encoding), strict=True):
+        np.testing.assert_array_equal(got, encode(g, encoding))
 
 
 def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,21 +130,34 @@ def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_allclose(pushed, one, rtol=0, atol=1e-12)
 
 
-def test_large_graphs_beside_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``auto`` sends graphs above the limit to half walks, the others to matrices."""
-    monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPH", 8)
-    many = [
-        cycle_graph(5),
-        petersen_graph(),
-        path_graph(3),
-        rook_graph(4),
-        path_graph(1),
-    ]
-    for aggregate in ("sum", "moments"):
-        encoding = WalkEncoding(num_shells=2, walk_length=7, aggregate=aggregate)
-        got = encode(pack(many), encoding)
-        dense = encode(pack(many), encoding, backend="dense")
-        np.testing.assert_allclose(got, dense, rtol=0, atol=1e-12)
+@pytest.mark.parametrize("aggregate", ["sum", "moments"])
+def test_node_chunks_and_threads_change_nothing(
+    aggregate: Aggregate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many short chunks of nodes, so that threads overlap in every node kernel."""
+    g = random_graph(500, 0.01, np.random.default_rng(0))
+    encoding = WalkEncoding(
+        num_shells=2, walk_length=3, scope=("graph", "ego"), aggregate=aggregate
+    )
+    expected = encode(g, encoding, backend="push", threads=1)
+    monkeypatch.setattr("sekgnn.encoding.tasks.NODES_CHUNK", 7)
+    for threads in (1, 4):
+        got = encode(g, encoding, backend="push", threads=threads)
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("limit", [4, 5, 6])
+@pytest.mark.parametrize("aggregate", ["sum", "moments"])
+def test_every_graph_is_small_or_large(
+    limit: int, aggregate: Aggregate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A graph of exactly ``SMALL_GRAPH`` nodes is encoded, first, between and last."""
+    monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPH", limit)
+    encoding = WalkEncoding(num_shells=2, walk_length=7, aggregate=aggregate)
+    many = [*map(path_graph, (5, 3, 5)), rook_graph(4), *map(path_graph, (5, 6, 4, 5))]
+    apart = [encode(g, encoding, backend="dense") for g in many]
+    got = encode(pack(many), encoding)
+    np.testing.assert_allclose(got, np.concatenate(apart), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
@@ -196,25 +202,18 @@ def test_twins_are_walked_once_in_large_graphs_too() -> None:
     np.testing.assert_allclose(got[:, 0], 1 / 1500, rtol=1e-12)
 
 
-def test_a_walk_always_lands_somewhere() -> None:
-    """Summed over all shells of a connected graph, f1 + f2 is 1 at every step."""
-    encoding = WalkEncoding(num_shells=4, walk_length=10)
-    for g in (petersen_graph(), path_graph(5), rook_graph(3)):
-        got = encode(g, encoding)
-        landed = got[:, 0] + got[:, 1:5].sum(1)
-        np.testing.assert_allclose(landed, 1, rtol=0, atol=1e-13)
-
-
-def test_internal_scope_separates_what_graph_scope_cannot() -> None:
-    """Rook 4x4 and Shrikhande: strongly regular with equal parameters."""
-    rook, shrikhande = rook_graph(4), shrikhande_graph()
-    whole = WalkEncoding(num_shells=2, walk_length=16)
-    np.testing.assert_allclose(
-        encode(rook, whole), encode(shrikhande, whole), atol=1e-12
-    )
-    inside = WalkEncoding(num_shells=1, walk_length=16, scope="internal", radius=1)
-    gap = np.abs(encode(rook, inside)[0] - encode(shrikhande, inside)[0])
-    assert gap.max() > 0.1
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_shell_of_one_node_has_exactly_no_pairs(backend: Backend) -> None:
+    """Zero, not a rounding: twins (an edge alone) and single nodes (a path)."""
+    encoding = WalkEncoding(num_shells=2, walk_length=9)
+    off = [i for i, name in enumerate(encoding.channels) if "off_diagonal" in name]
+    rng = np.random.default_rng(4)
+    g = path_graph(2).disjoint_union(random_graph(12, 0.3, rng))
+    g = g.disjoint_union(complete_graph(2))
+    got = encode(g, encoding, backend=backend)
+    assert not got[:2, off].any()
+    assert not got[-2:, off].any()
+    assert not encode(path_graph(3), encoding, backend=backend)[0, off].any()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -234,14 +233,6 @@ def test_corners(backend: Backend) -> None:
     assert all(not steps.any() for steps in by_name.values())
     edgeless = encode(Graph.from_edge_index([[], []], 3), encoding, backend=backend)
     np.testing.assert_array_equal(edgeless, np.stack([alone] * 3))
-
-
-def test_without_self_loops_an_isolated_node_goes_nowhere() -> None:
-    encoding = WalkEncoding(
-        num_shells=1, walk_length=3, self_loops=False, scope=("graph", "ego")
-    )
-    for backend in BACKENDS:
-        assert not encode(path_graph(1), encoding, backend=backend).any()
 
 
 def test_hops_beyond_the_diameter_are_zero_and_change_nothing_else() -> None:
@@ -273,26 +264,30 @@ def test_any_kind_of_graph_may_be_given() -> None:
         )
 
 
-def test_progress_reaches_the_end() -> None:
-    seen: list[tuple[int, int]] = []
+def test_progress_covers_every_part() -> None:
+    """Several graphs and scopes; walks of both kinds, and sizes; residues."""
     rng = np.random.default_rng(0)
-    many = [random_graph(600, 0.01, rng) for _ in range(4)]
-    encode_many(
-        many,
-        WalkEncoding(num_shells=1, walk_length=2, scope=("graph", "internal")),
-        progress=lambda done, total: seen.append((done, total)),
-    )
-    assert seen == sorted(seen)
-    assert seen[-1][0] == seen[-1][1]
+    several = pack([random_graph(600, 0.01, rng) for _ in range(4)])
+    scopes = WalkEncoding(num_shells=1, walk_length=2, scope=("graph", "internal"))
+    rich = replace(scopes, self_loops=(True, False), first_step=0, shell_sizes=6)
+    for run in (
+        partial(encode, several, scopes),
+        partial(encode, cycle_graph(9), rich),
+        partial(encode_exact, cycle_graph(7), scopes),
+    ):
+        seen: list[tuple[int, int]] = []
+        run(progress=lambda *both, seen=seen: seen.append(both))
+        done, total = seen[-1]
+        assert seen == sorted(seen)
+        assert len(seen) >= 2 and done == total
 
 
 def test_bad_calls_name_cause_and_cure() -> None:
     with pytest.raises(GraphInputError, match="dataset is empty"):
         encode_many([])
-    with pytest.raises(ConfigError, match="dtype must be float32 or float64"):
-        encode(path_graph(2), dtype=np.int64)
-    with pytest.raises(ConfigError, match="dtype must be float32 or float64"):
-        encode(path_graph(2), dtype="foo")
+    for wrong in (np.int64, "foo"):
+        with pytest.raises(ConfigError, match="dtype must be"):
+            encode(path_graph(2), dtype=wrong)
     with pytest.raises(ConfigError, match="backend must be one of"):
         encode(path_graph(2), backend="fast")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="no squares"):
@@ -301,8 +296,13 @@ def test_bad_calls_name_cause_and_cure() -> None:
         encode(path_graph(2), threads=0)
 
 
-def test_a_matrix_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sekgnn.encoding.tasks.MATRIX_LIMIT", 4)
-    for backend in ("dense", "spectral"):
-        with pytest.raises(GraphInputError, match='use backend="push"'):
-            encode(path_graph(5), backend=backend)
+@pytest.mark.parametrize("backend", ["dense", "spectral"])
+def test_a_matrix_that_cannot_fit_is_refused(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = encode(path_graph(5))
+    monkeypatch.setattr("sekgnn.encoding.tasks.MATRIX_LIMIT", 5)
+    got = encode(path_graph(5), backend=backend)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13)
+    with pytest.raises(GraphInputError, match='use backend="push"'):
+        encode(path_graph(6), backend=backend)

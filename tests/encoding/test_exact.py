@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 
 from sekgnn.encoding import WalkEncoding, encode_exact
 from sekgnn.encoding.reference import reference_encoding
+from sekgnn.encoding.walk_encoding import Scope
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs import Graph, path_graph, rook_graph, shrikhande_graph
+from sekgnn.graphs import (
+    Graph,
+    complete_graph,
+    cycle_graph,
+    random_graph,
+    rook_graph,
+    shrikhande_graph,
+)
 from sekgnn.testing import graphs, walk_encodings
 from sekgnn.walks import PRIMES, modular_landing, residues
 
@@ -28,15 +36,32 @@ def test_residues_are_those_of_the_fractions(g: Graph, encoding: WalkEncoding) -
         assert tuple(got[place]) == residues(fraction)
 
 
-@settings(max_examples=30)
-@given(g=graphs(max_nodes=9), seed=st.integers(0, 999))
-def test_a_relabelled_copy_has_the_same_residues(g: Graph, seed: int) -> None:
+@settings(max_examples=60)
+@given(graphs(max_nodes=9), walk_encodings(max_steps=12), st.randoms())
+def test_a_relabelled_copy_has_the_same_residues(
+    g: Graph, encoding: WalkEncoding, rng: random.Random
+) -> None:
     """Bit for bit, which float walks do not achieve."""
-    perm = random.Random(seed).sample(range(g.num_nodes), g.num_nodes)
-    encoding = WalkEncoding(num_shells=3, walk_length=12, scope=("graph", "internal"))
+    perm = rng.sample(range(g.num_nodes), g.num_nodes)
     np.testing.assert_array_equal(
         encode_exact(g.relabel(perm), encoding)[perm], encode_exact(g, encoding)
     )
+
+
+def test_sums_stay_residues_in_large_shells() -> None:
+    """A hub's shell of 60 nodes: sums of thousands of residues, none beyond p.
+
+    Every row of P sums to 1, so from any node of a complete shell the walk lands in
+    the ball with certainty: the sums over all pairs are whole numbers.
+    """
+    encoding = WalkEncoding(num_shells=1, walk_length=3, scope=("graph", "internal"))
+    got = encode_exact(complete_graph(61), encoding)
+    assert (got >= 0).all()
+    assert (got < np.array(PRIMES)).all()
+    names = list(encoding.channels)
+    inside = got[:, names.index("internal1/across_diagonal/1")]
+    inside = inside + got[:, names.index("internal1/across_off_diagonal/1")]
+    np.testing.assert_array_equal(inside % np.array(PRIMES), 60)
 
 
 def test_rook_and_shrikhande() -> None:
@@ -50,12 +75,13 @@ def test_rook_and_shrikhande() -> None:
     assert (encode_exact(rook, inside) != encode_exact(shrikhande, inside)).any()
 
 
-def test_threads_change_nothing() -> None:
-    encoding = WalkEncoding(num_shells=2, walk_length=4, scope=("graph", "ego"))
-    one = encode_exact(path_graph(150), encoding, threads=1)
-    np.testing.assert_array_equal(
-        encode_exact(path_graph(150), encoding, threads=2), one
-    )
+def test_threads_do_not_share_their_scratch() -> None:
+    """Balls large enough, and chunks many enough, that threads overlap."""
+    g = random_graph(1000, 0.006, np.random.default_rng(0))
+    encoding = WalkEncoding(num_shells=2, walk_length=2, scope="ego")
+    one = encode_exact(g, encoding, threads=1)
+    for _ in range(3):
+        np.testing.assert_array_equal(encode_exact(g, encoding, threads=4), one)
 
 
 def test_modular_landing_adds_up_to_one() -> None:
@@ -74,8 +100,10 @@ def test_primes_are_prime(prime: int) -> None:
     assert all(prime % d for d in range(2, int(prime**0.5) + 1))
 
 
-def test_too_large_is_refused() -> None:
-    with pytest.raises(
-        GraphInputError, match="handles up to 8192 nodes; the graph has 9000"
-    ):
-        encode_exact(path_graph(9000), WalkEncoding(walk_length=1))
+@pytest.mark.parametrize("scope", ["graph", "ego", "internal"])
+def test_too_large_is_refused(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sekgnn.encoding.exact.PAIRS_LIMIT", 5)
+    encoding = WalkEncoding(num_shells=3, walk_length=1, scope=scope)
+    assert len(encode_exact(cycle_graph(5), encoding)) == 5
+    with pytest.raises(GraphInputError, match="up to 5 nodes"):
+        encode_exact(cycle_graph(6), encoding)

@@ -71,7 +71,7 @@ def test_pairs_are_counted_before_they_are_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sekgnn.memory, "free_bytes", lambda: 1 << 30)
-    graph = star(100_000)
-    with pytest.raises(ConfigError, match=r"10,000,100,000 pairs.*37.3 GiB, and 1.0"):
+    graph = star(20_000)
+    with pytest.raises(ConfigError, match=r"400,020,000 pairs.*1.5 GiB, and 1.0"):
         hop_pairs(graph, 2)
-    assert hop_pairs(graph, 2, max_neighbors=3).num_pairs == 3 + 4 * 100_000
+    assert hop_pairs(graph, 2, max_neighbors=3).num_pairs == 3 + 4 * 20_000

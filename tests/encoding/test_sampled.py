@@ -14,7 +14,6 @@ from sekgnn.graphs import (
     barabasi_albert_graph,
     cycle_graph,
     path_graph,
-    petersen_graph,
 )
 
 SPECS = [
@@ -65,12 +64,6 @@ def test_walks_from_different_shells_are_independent() -> None:
     stays = [encoding.channels.index(f"graph/across_diagonal/{k}") for k in (1, 2)]
     apart = np.corrcoef(values[:, [0, *stays]].T) - np.eye(3)
     assert np.abs(apart).max() < 0.1
-
-
-def test_errors_fall_with_the_square_root_of_the_walks() -> None:
-    few = encode_sampled(petersen_graph(), SPECS[0], num_walks=100).standard_error
-    many = encode_sampled(petersen_graph(), SPECS[0], num_walks=10_000).standard_error
-    assert few.mean() / many.mean() == pytest.approx(10, rel=0.1)
 
 
 def test_same_seed_same_walks_whatever_the_threads() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -14,17 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.small_graphs import empty_graph
 from tests.transforms.helpers import (
-    InMemory,
-    OnDisk,
     mixed_graphs,
     to_data,
 )
-from torch_geometric.data import Data, HeteroData
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import SimpleConv
 
-from sekgnn import fields
-from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph, cycle_graph, pack, path_graph
 from sekgnn.hops import hop_pairs
 from sekgnn.testing import graphs
@@ -97,63 +91,6 @@ def test_graphs_without_edges_have_the_same_fields(num_nodes: int, kernel: Any) 
     assert out.hop_edge_index.shape == (2, 0)
     assert out.hop_order.shape == (0,)
     assert out.hop_edge_index.dtype == out.hop_order.dtype == torch.int64
-
-
-def test_no_phantom_pairs_beyond_the_diameter() -> None:
-    """Seen in SEK's code: an empty hop gained a pair between nodes 0 and 1."""
-    out = AddKHopEdges(9)(to_data(path_graph(3)))
-    assert out.hop_order.tolist() == [1, 1, 1, 1, 2, 2]
-
-
-def test_through_datasets(tmp_path: Path) -> None:
-    source = [to_data(g) for g in mixed_graphs()]
-    transform = AddKHopEdges(2)
-    memory = InMemory(str(tmp_path / "a"), source, pre_transform=transform)
-    disk = OnDisk(str(tmp_path / "b"), source, before_saving=transform)
-    for i, data in enumerate(source):
-        alone = transform(data)
-        for other in (memory[i], disk[i]):
-            assert torch.equal(other.hop_edge_index, alone.hop_edge_index)
-            assert torch.equal(other.hop_order, alone.hop_order)
-    disk.close()
-    with pytest.warns(UserWarning, match="pre_transform` argument differs"):
-        InMemory(str(tmp_path / "a"), source, pre_transform=AddKHopEdges(3))
-
-
-def test_one_way_edges() -> None:
-    data = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=3)
-    with pytest.raises(GraphInputError, match="one direction"):
-        AddKHopEdges(2)(data)
-    out = AddKHopEdges(2, undirected="add")(data)
-    assert torch.equal(out.edge_index, data.edge_index)
-    expected = AddKHopEdges(2)(to_data(path_graph(3)))
-    assert torch.equal(out.hop_edge_index, expected.hop_edge_index)
-    assert fields.HOP_EDGE_INDEX not in data
-
-
-def test_hetero_data_is_refused() -> None:
-    with pytest.raises(GraphInputError, match="to_homogeneous"):
-        AddKHopEdges(2)(HeteroData())
-
-
-OTHER: dict[str, Any] = {
-    "num_hops": 3,
-    "kernel": "diffusion",
-    "max_neighbors": 5,
-    "seed": 1,
-    "undirected": "add",
-    "loops": "error",
-}
-
-
-def test_every_parameter_changes_the_repr() -> None:
-    names = set(inspect.signature(AddKHopEdges.__init__).parameters)
-    assert set(OTHER) == names - {"self", "threads"}
-    for key, value in OTHER.items():
-        changed = AddKHopEdges(**{"num_hops": 2, key: value})
-        assert repr(changed) != repr(AddKHopEdges(2))
-        assert f"{key}={value!r}" in repr(changed)
-    assert repr(AddKHopEdges(2, threads=2)) == repr(AddKHopEdges(2))
 
 
 @pytest.mark.parametrize(

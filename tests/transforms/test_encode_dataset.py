@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import multiprocessing
 import os
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.small_graphs import empty_graph
 from tests.transforms.helpers import (
@@ -67,15 +66,20 @@ def assert_right(encoded: Sequence[Data], many: Sequence[Graph]) -> None:
 
 @settings(max_examples=20)
 @given(st.lists(graphs(max_nodes=5), min_size=1, max_size=5))
+@example([empty_graph(0)] * 2)
 def test_equals_the_transform(many: list[Graph]) -> None:
+    """Computed, and read from the cache."""
     source = [to_data(g) for g in many]
-    encoded = encode_dataset(source, SMALL)
     transform = AddSubstructureEncoding(SMALL)
-    for a, data in zip(encoded, source, strict=True):
-        torch.testing.assert_close(a.sub_enc, transform(data).sub_enc)
-        assert "sub_enc" not in data
-    assert encoded.encodings.shape == (sum(g.num_nodes for g in many), 7, 4)
-    assert encoded.encodings.dtype == torch.float32
+    with TemporaryDirectory() as folder:
+        for hit in (False, True):
+            encoded = encode_dataset(source, SMALL, cache_dir=folder)
+            assert encoded.from_cache == hit
+            for a, data in zip(encoded, source, strict=True):
+                torch.testing.assert_close(a.sub_enc, transform(data).sub_enc)
+                assert "sub_enc" not in data
+            assert encoded.encodings.shape == (sum(g.num_nodes for g in many), 7, 4)
+            assert encoded.encodings.dtype == torch.float32
 
 
 def test_in_memory_on_disk_and_parts(tmp_path: Path) -> None:
@@ -161,9 +165,8 @@ def test_loader_and_items() -> None:
     assert torch.equal(batch.sub_enc, encoded.encodings)
     assert torch.equal(encoded[-1].sub_enc, encoded[6].sub_enc)
     assert [d.num_nodes for d in encoded[1:3]] == [1, 4]
-    assert torch.equal(encoded.encoding(-1), encoded.encoding(6))
     for wrong in (7, -8):
-        with pytest.raises(IndexError, match="among 7"):
+        with pytest.raises(IndexError):
             encoded[wrong]
     assert repr(encoded) == "EncodedDataset(7, encodings=[26, 7, 4])"
     assert isinstance(encoded, EncodedDataset)
@@ -182,9 +185,7 @@ def test_transform_as_encoder() -> None:
     encoded = encode_dataset(sources(), transform)
     assert encoded.encodings.dtype == torch.float64
     assert torch.equal(encoded[0].x, transform(sources()[0]).x)
-    assert encode_dataset(sources(), transform, dtype="float64").attr_name is None
-    with pytest.raises(ConfigError, match="dtype"):
-        encode_dataset(sources(), transform, dtype=torch.float32)
+    assert encoded.attr_name is None
     with pytest.raises(ConfigError, match="'paper'"):
         encode_dataset(sources(), "paper")
 
@@ -195,9 +196,10 @@ def test_rules_for_edges() -> None:
     with pytest.raises(GraphInputError, match="of graph 1"):
         encode_dataset([to_data(path_graph(2)), one_way], SMALL)
     with pytest.raises(GraphInputError, match="self-loop"):
-        encode_dataset([loop], SMALL, loops="error")
+        encode_dataset([loop], AddSubstructureEncoding(SMALL, loops="error"))
     with pytest.warns(GraphInputWarning, match="dropped"):
-        encoded = encode_dataset([one_way, loop], SMALL, undirected="add")
+        transform = AddSubstructureEncoding(SMALL, undirected="add")
+        encoded = encode_dataset([one_way, loop], transform)
     assert_right(encoded, [path_graph(3), path_graph(2)])
 
 
@@ -259,41 +261,22 @@ def only_file(folder: Path) -> Path:
     return file
 
 
-def test_hit_equals_miss(tmp_path: Path) -> None:
+def test_a_hit_is_the_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It computes nothing, and what is written to its numbers stays in memory."""
     folder = tmp_path / "deep" / "cache"
     miss = encode_dataset(sources(), SMALL, cache_dir=folder)
-    hit = encode_dataset(sources(), SMALL, cache_dir=folder)
     none = encode_dataset(sources(), SMALL)
+    content = only_file(folder).read_bytes()
+    monkeypatch.delattr(sys.modules["sekgnn.transforms.encode_dataset"], "encode")
+    hit = encode_dataset(sources(), SMALL, cache_dir=folder)
     assert (miss.from_cache, hit.from_cache, none.from_cache) == (False, True, False)
     assert torch.equal(miss.encodings, hit.encodings)
     assert torch.equal(miss.encodings, none.encodings)
     assert torch.equal(miss.node_ptr, hit.node_ptr)
     assert miss.cache_file == hit.cache_file == only_file(folder)
     assert none.cache_file is None
-    assert_right(hit, mixed_graphs())
-
-
-def test_hit_does_not_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
-    module = sys.modules["sekgnn.transforms.encode_dataset"]
-    monkeypatch.delattr(module, "encode")
-    hit = encode_dataset(sources(), SMALL, cache_dir=tmp_path)
-    assert_right(hit, mixed_graphs())
-
-
-def test_writing_to_a_hit_does_not_reach_the_file(tmp_path: Path) -> None:
-    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
-    before = only_file(tmp_path).read_bytes()
-    encode_dataset(sources(), SMALL, cache_dir=tmp_path).encodings.zero_()
-    assert only_file(tmp_path).read_bytes() == before
-
-
-def test_no_nodes_at_all(tmp_path: Path) -> None:
-    source = [to_data(empty_graph(0))] * 2
-    for hit in (False, True):
-        encoded = encode_dataset(source, SMALL, cache_dir=tmp_path)
-        assert encoded.from_cache == hit
-        assert encoded[1].sub_enc.shape == (0, 7, 4)
+    hit.encodings.zero_()
+    assert only_file(folder).read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -308,7 +291,7 @@ def test_no_nodes_at_all(tmp_path: Path) -> None:
         {"encoding": WalkEncoding(num_shells=2, walk_length=4, first_step=0)},
         {"encoding": WalkEncoding(num_shells=2, walk_length=4, scope="ego")},
         {"encoding": WalkEncoding(num_shells=2, walk_length=4, scope="ego", radius=3)},
-        {"dtype": torch.float64},
+        {"encoding": AddSubstructureEncoding(SMALL, dtype=torch.float64)},
         {"dataset": sources()[::-1]},
         {"dataset": sources()[:-1]},
         {"dataset": [*sources()[:-1], to_data(cycle_graph(10))]},
@@ -363,53 +346,30 @@ def assert_rebuilt(folder: Path, message: str = "") -> None:
     assert torch.equal(again.encodings, encoded.encodings)
 
 
-def test_every_flipped_byte_is_detected(tmp_path: Path) -> None:
+def test_every_damage_is_detected(tmp_path: Path) -> None:
+    """Flipped bits, what is cut off or added, and what another program wrote."""
     encode_dataset(sources(), SMALL, cache_dir=tmp_path)
     file = only_file(tmp_path)
     good = file.read_bytes()
+    damaged = [good[:i] for i in (*range(0, len(good), 41), len(good) - 1)]
+    damaged += [good + b"\0", b"{}", b"\x93NUMPY", b"x" * 5000]
     for place in range(0, len(good), 7):
-        bad = bytearray(good)
-        bad[place] ^= 1 << place % 8
-        file.write_bytes(bad)
+        flipped = good[place] ^ 1 << place % 8
+        damaged.append(good[:place] + bytes([flipped]) + good[place + 1 :])
+    for content in damaged:
+        file.write_bytes(content)
         assert_rebuilt(tmp_path)
         assert file.read_bytes() == good
 
 
-def test_every_truncation_is_detected(tmp_path: Path) -> None:
-    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
-    file = only_file(tmp_path)
-    good = file.read_bytes()
-    for length in [*range(0, len(good), 41), len(good) - 1]:
-        file.write_bytes(good[:length])
-        assert_rebuilt(tmp_path)
-    file.write_bytes(good + b"\0")
-    assert_rebuilt(tmp_path, "length")
-
-
-@pytest.mark.parametrize("field", ["key", "parameters", "arrays", "sha256"])
+@pytest.mark.parametrize("field", ["key", "parameters"])
 def test_a_wrong_header_is_detected_even_if_well_made(
     tmp_path: Path, field: str
 ) -> None:
-    """The checksum of the header is made again, as a foreign program might."""
     encode_dataset(sources(), SMALL, cache_dir=tmp_path)
-    file = only_file(tmp_path)
-    content = file.read_bytes()
-    start = len(array_file.MAGIC) + 32 + 8
-    length = int.from_bytes(content[start - 8 : start], "little")
-    header = json.loads(content[start : start + length])
-    header[field] = {"key": "0", "parameters": {}, "arrays": {}, "sha256": "0"}[field]
-    text = json.dumps(header).encode().ljust(length)
-    head = array_file.MAGIC + hashlib.sha256(text).digest()
-    head += len(text).to_bytes(8, "little")
-    file.write_bytes(head + text + content[start + length :])
-    assert_rebuilt(tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"\x93NUMPY", b"x" * 5000])
-def test_a_foreign_file_is_detected(tmp_path: Path, content: bytes) -> None:
-    encode_dataset(sources(), SMALL, cache_dir=tmp_path)
-    only_file(tmp_path).write_bytes(content)
-    assert_rebuilt(tmp_path, "not a sekgnn array file")
+    header, arrays = array_file.read_arrays(only_file(tmp_path))
+    array_file.write_arrays(only_file(tmp_path), {**header, field: "0"}, arrays)
+    assert_rebuilt(tmp_path, "other data")
 
 
 def test_the_file_of_other_graphs_is_detected(tmp_path: Path) -> None:

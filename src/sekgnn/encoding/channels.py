@@ -13,7 +13,6 @@ walks (:func:`with_shell_sizes`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,8 +23,9 @@ from sekgnn.encoding.walk_encoding import Block, WalkEncoding
 from sekgnn.kernel import kernel
 from sekgnn.walks.modular import inverse
 
-# positions in Plan.offsets
+# positions in Plan.offsets; the square of raw sum c is at c + offsets[SQUARES]
 TO_SHELL, DIAGONAL, OFF_DIAGONAL, OUTWARD, INWARD, RETURN, SQUARES = range(7)
+ALL, SAME, OTHER = range(3)  # pairs (i, j) of two shells: all, i = j, i ≠ j
 
 KINDS = {
     TO_SHELL: "to_shell",
@@ -35,8 +35,37 @@ KINDS = {
     INWARD: "inward",
 }
 
+PARTS = {
+    TO_SHELL: "to_shell",
+    DIAGONAL: "across",
+    OFF_DIAGONAL: "across",
+    OUTWARD: "neighbouring",
+    INWARD: "neighbouring",
+}
+"""The part of f that a kind belongs to, where hops are merged."""
+
 # what a raw sum is divided by; n_k = |N_k(v)|
 BY_ONE, BY_START, BY_PAIRS, BY_ALL_PAIRS, BY_NEXT_PAIRS, BY_NEXT = range(6)
+
+DIVISORS: dict[str, dict[int, int]] = {
+    "sum": {},
+    "moments": {},
+    "learned": {},
+    "landing": {
+        DIAGONAL: BY_START,
+        OFF_DIAGONAL: BY_START,
+        OUTWARD: BY_START,
+        INWARD: BY_NEXT,
+    },
+    "mean": {
+        TO_SHELL: BY_START,
+        DIAGONAL: BY_START,
+        OFF_DIAGONAL: BY_PAIRS,
+        OUTWARD: BY_NEXT_PAIRS,
+        INWARD: BY_NEXT_PAIRS,
+    },
+}
+"""What AGG divides a raw sum by, where that is not 1."""
 
 
 class Term(NamedTuple):
@@ -52,30 +81,19 @@ class Term(NamedTuple):
 class Plan(NamedTuple):
     r"""The layout of one block, as kernels read it.
 
-    Attributes:
-        loop: 1 with self-loops, else 0.
-        with_centre: Whether a walk may step on the centre.
-        radius: How far from the centre it may go; 0 in ``graph`` scope: anywhere.
-        num_shells: K.
-        offsets: Where each kind of raw sum begins in ``raw[v, :, t]``, int64 ``[7]``,
-            -1 where it is absent: ``to_shell`` k, :math:`\sum_i H_{vi}`;
-            ``across_diagonal`` k, :math:`\sum_i H_{ii}`; ``across_off_diagonal`` k,
-            :math:`\sum_{i \ne j} H_{ij}`, i and j in :math:`N_k(v)`; ``outward`` k,
-            :math:`\sum H_{ij}`, i in :math:`N_k(v)`, j in :math:`N_{k+1}(v)`;
-            ``inward`` k, the same from :math:`N_{k+1}(v)` to :math:`N_k(v)`; the
-            return. The sum of squares of channel c is at ``c + offsets[SQUARES]``.
-        num_raw: C_raw.
-        terms: A :class:`Term` per row, int64 ``[T, 5]``; targets are channels of the
-            whole encoding.
+    Raw sum c is :math:`\sum (H_{ij})^p` over pairs (i, j) of two shells around v, of
+    which the centre is shell 0: ``pairs[c]`` is the shell of i, that of j, ``ALL``,
+    ``SAME`` (i = j) or ``OTHER`` (i ≠ j), and the power p.
     """
 
-    loop: int
-    with_centre: bool
-    radius: int
-    num_shells: int
-    offsets: NDArray[np.int64]
-    num_raw: int
-    terms: NDArray[np.int64]
+    loop: int  # 1 with self-loops, else 0
+    with_centre: bool  # whether a walk may step on the centre
+    radius: int  # how far from the centre it may go; 0 in graph scope: anywhere
+    num_shells: int  # K
+    offsets: NDArray[np.int64]  # first raw sum of each kind, [7]; -1: there is none
+    num_raw: int  # C_raw
+    pairs: NDArray[np.int64]  # [C_raw, 4]
+    terms: NDArray[np.int64]  # Terms, [T, 5]; targets are those of the whole encoding
 
 
 class Values(NamedTuple):
@@ -99,119 +117,93 @@ def plans(encoding: WalkEncoding) -> tuple[tuple[Plan, tuple[str, ...]], ...]:
     channel = 0
     for prefix, part in encoding.walks.items():
         for block in part.blocks:
-            offsets, num_raw = raw_layout(block, part.aggregate == "moments")
+            offsets, pairs = raw_layout(block, part.aggregate == "moments")
             names, terms = output_map(part, block)
             table = np.array(terms, dtype=np.int64).reshape(-1, len(Term._fields))
             table[:, 1] += channel
             channel += len(names)
             loop, centre = int(bool(part.self_loops)), block.scope != "internal"
             plan = Plan(
-                loop, centre, block.radius, block.num_shells, offsets, num_raw, table
-            )
+                loop, centre, block.radius, block.num_shells, offsets, len(pairs),
+                pairs, table,
+            )  # fmt: skip
             labels = tuple(f"{prefix}{block.label}/{name}" for name in names)
             made.append((plan, labels))
     return tuple(made)
 
 
-def raw_layout(block: Block, squares: bool) -> tuple[NDArray[np.int64], int]:
-    """Return ``offsets`` and ``num_raw`` of a :class:`Plan`."""
-    s = block.num_shells
-    offsets = np.full(7, -1, dtype=np.int64)
-    if block.scope == "internal":
-        offsets[DIAGONAL], offsets[OFF_DIAGONAL] = 0, s
-        offsets[OUTWARD], offsets[INWARD] = 2 * s, 3 * s - 1
-        total = 4 * s - 2
-    else:
-        offsets[TO_SHELL], offsets[DIAGONAL], offsets[OFF_DIAGONAL] = 0, s, 2 * s
-        total = 3 * s
-    if squares:
-        offsets[SQUARES] = total
-        total *= 2
-    if block.scope != "internal":
-        offsets[RETURN] = total
-        total += 1
-    return offsets, total
-
-
-def _kinds(block: Block) -> Iterator[tuple[int, int]]:
-    """Yield (kind, number of hops it has) in the order of the output."""
+def _kinds(block: Block) -> list[tuple[int, int]]:
+    """Return (kind, number of hops it has), in order."""
     shells = block.num_shells
-    if block.scope == "internal":
-        kinds = [(DIAGONAL, 0), (OFF_DIAGONAL, 0), (OUTWARD, 1), (INWARD, 1)]
-    else:
-        kinds = [(TO_SHELL, 0), (DIAGONAL, 0), (OFF_DIAGONAL, 0)]
-    for kind, fewer in kinds:
-        yield kind, shells - fewer
+    if block.scope != "internal":
+        return [(TO_SHELL, shells), (DIAGONAL, shells), (OFF_DIAGONAL, shells)]
+    between = [(OUTWARD, shells - 1), (INWARD, shells - 1)]
+    return [(DIAGONAL, shells), (OFF_DIAGONAL, shells), *between]
 
 
-def _divisor(aggregate: str, kind: int, merged: bool) -> int:
-    """Return what AGG divides a raw sum of ``kind`` by."""
-    if aggregate == "landing":
-        return {TO_SHELL: BY_ONE, INWARD: BY_NEXT}.get(kind, BY_START)
-    if aggregate == "mean":
-        if kind in (DIAGONAL, OFF_DIAGONAL) and merged:
-            return BY_ALL_PAIRS
-        return {
-            TO_SHELL: BY_START,
-            DIAGONAL: BY_START,
-            OFF_DIAGONAL: BY_PAIRS,
-        }.get(kind, BY_NEXT_PAIRS)
-    return BY_ONE
+def raw_layout(
+    block: Block, squares: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return ``offsets`` and ``pairs`` of a :class:`Plan`."""
+    offsets = np.full(7, -1, dtype=np.int64)
+    pairs: list[tuple[int, int, int]] = []
+    for kind, hops in _kinds(block):
+        offsets[kind] = len(pairs)
+        for k in range(1, hops + 1):
+            of_kind = {
+                TO_SHELL: (0, k, ALL),
+                DIAGONAL: (k, k, SAME),
+                OFF_DIAGONAL: (k, k, OTHER),
+                OUTWARD: (k, k + 1, ALL),
+                INWARD: (k + 1, k, ALL),
+            }
+            pairs.append(of_kind[kind])
+    powers = (1, 2) if squares else (1,)
+    if squares:
+        offsets[SQUARES] = len(pairs)
+    rows = [(*pair, power) for power in powers for pair in pairs]
+    if block.scope != "internal":
+        offsets[RETURN] = len(rows)
+        rows.append((0, 0, SAME, 1))
+    return offsets, np.array(rows, dtype=np.int64)
 
 
 def output_map(encoding: WalkEncoding, block: Block) -> tuple[list[str], list[Term]]:
     """Return the channels of ``block`` and how they follow from its raw sums."""
     offsets = raw_layout(block, encoding.aggregate == "moments")[0].tolist()
-    if encoding.merge == "concat":
-        return _concatenated(encoding.aggregate, block, offsets)
-    parts = ["return", "to_shell", "across"]
+    mean, merged = encoding.aggregate == "mean", encoding.merge != "concat"
+    num_parts = 3  # f1, f2 and f3; or f3 within shells, and between them
     if block.scope == "internal":
-        parts = ["across", "neighbouring"][: 1 + (block.num_shells > 1)]
-    part_of = {
-        TO_SHELL: "to_shell",
-        DIAGONAL: "across",
-        OFF_DIAGONAL: "across",
-        OUTWARD: "neighbouring",
-        INWARD: "neighbouring",
-    }
-    merge = encoding.merge == "mean"
-    share = len(parts) if merge else 1
-    terms = []
-    if offsets[RETURN] >= 0:
-        terms.append(Term(offsets[RETURN], 0, BY_ONE, 1, share))
-    for kind, hops in _kinds(block):
-        if not hops:
-            continue
-        target = 0 if merge else parts.index(part_of[kind])
-        both_ways = encoding.aggregate == "mean" and kind in (OUTWARD, INWARD)
-        divisor = _divisor(encoding.aggregate, kind, merged=True)
-        for k in range(1, hops + 1):
-            denominator = share * hops * (2 if both_ways else 1)
-            terms.append(Term(offsets[kind] + k - 1, target, divisor, k, denominator))
-    return ["mean"] if merge else parts, terms
-
-
-def _concatenated(
-    aggregate: str, block: Block, offsets: list[int]
-) -> tuple[list[str], list[Term]]:
+        num_parts = 1 + (block.num_shells > 1)
+    share = num_parts if encoding.merge == "mean" else 1
     names: list[str] = []
     terms: list[Term] = []
 
-    def add(name: str, source: int, divisor: int, hop: int) -> None:
-        terms.append(Term(source, len(names), divisor, hop, 1))
-        names.append(name)
+    def add(name: str, source: int, divisor: int, hop: int, denominator: int) -> None:
+        if encoding.merge == "mean":
+            name = "mean"
+        if name not in names:
+            names.append(name)
+        terms.append(Term(source, names.index(name), divisor, hop, denominator))
 
     if offsets[RETURN] >= 0:
-        add("return", offsets[RETURN], BY_ONE, 1)
+        add("return", offsets[RETURN], BY_ONE, 1, share)
     for kind, hops in _kinds(block):
-        divisor = _divisor(aggregate, kind, merged=False)
+        divisor = DIVISORS[encoding.aggregate].get(kind, BY_ONE)
+        whole = 1
+        if merged:  # the mean over all hops, and with "mean" over all pairs of a hop
+            whole = share * hops
+            if mean and kind in (OUTWARD, INWARD):
+                whole *= 2
+            if mean and kind in (DIAGONAL, OFF_DIAGONAL):
+                divisor = BY_ALL_PAIRS
         for k in range(1, hops + 1):
-            add(f"{KINDS[kind]}/{k}", offsets[kind] + k - 1, divisor, k)
-    if offsets[SQUARES] >= 0:
-        for kind, hops in _kinds(block):
-            for k in range(1, hops + 1):
-                source = offsets[SQUARES] + offsets[kind] + k - 1
-                add(f"{KINDS[kind]}/{k}/squares", source, BY_ONE, k)
+            name = PARTS[kind] if merged else f"{KINDS[kind]}/{k}"
+            add(name, offsets[kind] + k - 1, divisor, k, whole)
+    for kind, hops in _kinds(block) if offsets[SQUARES] >= 0 else ():
+        for k in range(1, hops + 1):
+            source = offsets[SQUARES] + offsets[kind] + k - 1
+            add(f"{KINDS[kind]}/{k}/squares", source, BY_ONE, k, 1)
     return names, terms
 
 
@@ -267,28 +259,21 @@ def finish(
 def write_first_step(
     sizes: NDArray[np.int64], plan: Plan, prime: int, out: NDArray[Any]
 ) -> None:
-    """Add t = 0 of one block to ``out[:, :, 0]``.
+    """Add t = 0 of one block to ``out[:, :, 0]``, modulo ``prime`` if that is not 0.
 
-    Args:
-        sizes: Shell sizes, ``[N, >= num_shells]``.
-        plan: Of the block.
-        prime: Compute modulo this number; 0 for floats.
-        out: ``[N, C, L]``.
+    ``sizes`` are those of shells, ``[N, >= num_shells]``.
     """
-    offsets, terms = plan.offsets, plan.terms
-    diagonal = offsets[DIAGONAL]
+    terms = plan.terms
     for i in range(terms.shape[0]):
         source, target, hop = terms[i, 0], terms[i, 1], terms[i, 3]
-        back = source == offsets[RETURN]
-        if offsets[SQUARES] >= 0 and source >= offsets[SQUARES]:
-            source -= offsets[SQUARES]
-        if not (back or diagonal <= source < diagonal + plan.num_shells):
+        shell = plan.pairs[source, 0]
+        if plan.pairs[source, 2] != SAME:
             continue
         for v in range(sizes.shape[0]):
             whole = divisor_value(terms[i, 2], hop, sizes[v]) * terms[i, 4]
             if whole == 0:
                 continue
-            value = 1 if back else sizes[v, hop - 1]
+            value = sizes[v, shell - 1] if shell else 1
             if prime == 0:
                 out[v, target, 0] += value / whole
             else:

@@ -61,7 +61,7 @@ def check_costs(
 ) -> None:
     """Refuse what would take more than ``TIME_LIMIT`` seconds.
 
-    The arguments are those of :func:`exact_seconds`.
+    The arguments are those of :func:`predicted_seconds`.
 
     Raises:
         ConfigError: If so; says how long it would take, how long sampling would, and
@@ -69,10 +69,10 @@ def check_costs(
     """
     if graphs.num_nodes <= _LARGE or not np.isfinite(TIME_LIMIT):
         return
-    options: dict[str, Any] = {"threads": threads, "alike": alike, "count": count}
-    seconds = exact_seconds(graphs, encoding, backend=backend, **options)
+    seconds, sampled = predicted_seconds(
+        graphs, encoding, backend=backend, threads=threads, alike=alike, count=count
+    )
     if seconds > TIME_LIMIT:
-        sampled = sampled_seconds(graphs, encoding, **options)
         raise ConfigError(
             f"this encoding of {_large_nodes(graphs, alike, count).size:,} nodes would "
             f"take about {_duration(seconds)}: neighbourhoods are large, as around "
@@ -83,79 +83,56 @@ def check_costs(
         )
 
 
-def exact_seconds(
+def predicted_seconds(
     graphs: PackedGraphs,
     encoding: WalkEncoding,
     *,
     backend: str = "auto",
-    threads: int | None = None,
-    alike: NDArray[np.int32] | None = None,
-    count: int | None = None,
-) -> float:
-    """Predict how long the exact encoding of large graphs takes.
-
-    The neighbourhoods of a few nodes are searched and the edges in them counted; graphs
-    of up to 1024 nodes are left out.
-
-    Args:
-        graphs: The graphs.
-        encoding: What to compute.
-        backend: As for :func:`~sekgnn.encoding.encoder.encode`.
-        threads: Threads that share the work.
-        alike: The smallest twin of each node; only these are computed. By default all.
-        count: How many of the first nodes are encoded; all by default.
-    """
-    nodes = _large_nodes(graphs, alike, count)
-    if not nodes.size:
-        return 0.0
-    alike = _each(graphs) if alike is None else alike
-    chosen, total, steps = _some(nodes), 0.0, encoding.walk_length
-    half = (steps + 1) // 2
-    for plan, _ in plans(encoding):
-        squares = plan.offsets[SQUARES] >= 0
-        if plan.radius == 0 and (squares or backend in ("auto", "push")):
-            reach = plan.num_shells + half
-        else:
-            reach = plan.radius
-        if reach == 0:  # dense matrices, whose size is limited
-            continue
-        levels, inside, shells = ball_costs(
-            graphs.csr, alike, chosen, reach, plan.num_shells
-        )
-        within = np.cumsum(levels, axis=1)  # edges up to every level
-        if plan.radius or squares:
-            work = _SEARCH * within[:, -1]
-            work += (1 + squares) * steps * shells * (_EGO * inside + _COLUMN)
-        else:
-            width = padded(2 * plan.num_shells + 1)
-            walked = within[:, plan.num_shells : plan.num_shells + half].sum(axis=1)
-            work = _BALL * within[:, -2] + _HALF * width * walked
-            work += _BALL * within[:, half - 1] + _HALF * within[:, :half].sum(axis=1)
-        work += _OUT * plan.terms.shape[0] * steps
-        total += nodes.size * float(work.mean())
-    return 1e-9 * total / resolve_threads(threads)
-
-
-def sampled_seconds(
-    graphs: PackedGraphs,
-    encoding: WalkEncoding,
-    *,
     num_walks: int = 256,
     threads: int | None = None,
     alike: NDArray[np.int32] | None = None,
     count: int | None = None,
-) -> float:
-    """Predict how long :func:`~sekgnn.encode_sampled` takes on large graphs."""
+) -> tuple[float, float]:
+    """Predict how long large graphs take: exactly, and from samples.
+
+    The neighbourhoods of a few nodes are searched and the edges in them counted; graphs
+    of up to 1024 nodes are left out, and what dense matrices compute. Only the first
+    ``count`` nodes are encoded, of which only those are computed that are the smallest
+    of their twins, ``alike``.
+    """
     nodes = _large_nodes(graphs, alike, count)
     if not nodes.size:
-        return 0.0
-    chosen, total, steps = _some(nodes), 0.0, encoding.walk_length
+        return 0.0, 0.0
+    alike = _each(graphs) if alike is None else alike
+    rng = np.random.default_rng(0)
+    chosen = rng.choice(nodes, min(_SAMPLE, nodes.size), replace=False)
+    exact, sampled, steps = 0.0, 0.0, encoding.walk_length
+    half = (steps + 1) // 2
     for plan, _ in plans(encoding):
-        levels, _, _ = ball_costs(graphs.csr, _each(graphs), chosen, plan.num_shells, 0)
-        work = _SEARCH * float(levels[:, :-1].sum(axis=1).mean())
-        work += _WALK * (plan.num_shells + 1) * num_walks * steps
-        total += nodes.size * (work + 2 * _OUT * plan.terms.shape[0] * steps)
-    return 1e-9 * total / resolve_threads(threads)
+        squares, num_shells = plan.offsets[SQUARES] >= 0, plan.num_shells
+        reach = plan.radius
+        if reach == 0 and (squares or backend in ("auto", "push")):
+            reach = num_shells + half
+        if reach == 0:  # dense matrices, whose size is limited
+            continue
+        levels, inside, shells = ball_costs(
+            graphs.csr, alike, chosen, reach, num_shells
+        )
+        within = np.cumsum(levels, axis=1)  # edges up to every level
+        write = _OUT * plan.terms.shape[0] * steps
+        if plan.radius or squares:
+            work = _SEARCH * within[:, -1]
+            work += (1 + squares) * steps * shells * (_EGO * inside + _COLUMN)
+        else:
+            width = padded(2 * num_shells + 1)
+            walked = within[:, num_shells : num_shells + half].sum(axis=1)
+            work = _BALL * within[:, -2] + _HALF * width * walked
+            work += _BALL * within[:, half - 1] + _HALF * within[:, :half].sum(axis=1)
+        exact += float(work.mean()) + write
+        sampled += _SEARCH * float(within[:, num_shells - 1].mean())
+        sampled += _WALK * (num_shells + 1) * num_walks * steps + 2 * write
+    share = 1e-9 * nodes.size / resolve_threads(threads)
+    return share * exact, share * sampled
 
 
 def _large_nodes(
@@ -171,11 +148,6 @@ def _large_nodes(
 
 def _each(graphs: PackedGraphs) -> NDArray[np.int32]:
     return np.arange(graphs.num_nodes, dtype=np.int32)
-
-
-def _some(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    rng = np.random.default_rng(0)
-    return rng.choice(nodes, min(_SAMPLE, nodes.size), replace=False)
 
 
 @kernel

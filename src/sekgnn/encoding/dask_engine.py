@@ -31,7 +31,8 @@ _NO_KEY = (TypeError, RuntimeError, AssertionError)  # Dask's, of a tls:// addre
 _AHEAD = 3  # tasks handed out per thread, so that no worker waits for the next one
 _SHOWN = 3  # unusable workers named in an error
 
-T = TypeVar("T")
+T = TypeVar("T", bound=tuple[Any, ...])
+V = TypeVar("V")
 
 
 @contextmanager
@@ -71,7 +72,8 @@ def open_client(
                     threads_per_worker=1,
                     host="127.0.0.1",
                     security=distributed.Security.temporary(),
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # any port: 8787 may be taken
+                    scheduler_kwargs={"dashboard": False},
                     silence_logs=logging.CRITICAL,
                 ) as cluster,
                 distributed.Client(cluster) as client,
@@ -107,18 +109,20 @@ def is_open(client: Any) -> bool:
 
 
 def run_tasks(
-    job: Callable[[T], Any],
+    job: Callable[[T], V],
     tasks: Iterable[T],
     client: Any = None,
     packages: Sequence[tuple[str, str]] = (),
-) -> Iterator[tuple[T, Any]]:
-    """Yield every task with what ``job`` made of it, in the order they finish.
+    report: Callable[[T, V], object] = lambda task, result: None,
+) -> list[V]:
+    """Return what ``job`` made of every task, by the number that a task begins with.
 
     Without a client they are run here, one after the other. Tasks are asked for as
     workers become free, so there may be millions. A task whose worker dies goes to
     another one. A job makes a file unless it is there and whole, so it may be run any
     number of times; it is pickled, so an object of this library. ``packages`` are
-    modules that workers need, each with the extra that installs it.
+    modules that workers need, each with the extra that installs it; ``report`` is told
+    of every task when it is done.
 
     Raises:
         ConfigError: If a worker lacks the library or a package, or has another version
@@ -126,9 +130,23 @@ def run_tasks(
         ConnectionError: If the scheduler is gone.
         Exception: What ``job`` raised.
     """
-    if client is None:
-        yield from ((task, job(task)) for task in tasks)
-        return
+    done: Iterable[tuple[T, V]] = ((task, job(task)) for task in tasks)
+    if client is not None:
+        done = _on_workers(job, tasks, client, packages)
+    results: dict[int, V] = {}
+    for task, result in done:
+        results[task[0]] = result
+        report(task, result)
+    return [results[number] for number in sorted(results)]
+
+
+def _on_workers(
+    job: Callable[[T], Any],
+    tasks: Iterable[T],
+    client: Any,
+    packages: Sequence[tuple[str, str]],
+) -> Iterator[tuple[T, Any]]:
+    """Yield every task with what ``job`` made of it, in the order they finish."""
     distributed = require("distributed", "dask")
     problem, run = _by_value()
 

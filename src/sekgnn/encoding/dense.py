@@ -31,46 +31,30 @@ PLANES = WIDTH + 1  # one unused, or rows would be 4 KiB apart and evict each ot
 
 
 class Classes(NamedTuple):
-    """A graph on its q twin classes, and the shells around each of them.
+    """A graph on its q twin classes, and the shells around each of them."""
 
-    Attributes:
-        nodes: A node of each class, int32 ``[q]``.
-        sizes: Nodes in each class, float64 ``[q]``.
-        rows: Row starts of :func:`~sekgnn.graphs.twins.quotient`, int64 ``[q + 1]``.
-        columns: Its neighbours, int32.
-        degrees: Degrees the walk sees, float64 ``[padded q]``, zero from q on.
-        members: Of :func:`~sekgnn.hops.levels.class_shells`, int32.
-        bounds: Likewise, int64 ``[q, K + 1]``.
-    """
-
-    nodes: NDArray[np.int32]
-    sizes: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    degrees: NDArray[np.float64]
-    members: NDArray[np.int32]
-    bounds: NDArray[np.int64]
+    nodes: NDArray[np.int32]  # one of each class, [q]
+    sizes: NDArray[np.float64]  # nodes in each class, [q]
+    rows: NDArray[np.int64]  # row starts of graphs.twins.quotient, [q + 1]
+    columns: NDArray[np.int32]  # its neighbours
+    degrees: NDArray[np.float64]  # that the walk sees, [padded q], zero from q on
+    members: NDArray[np.int32]  # of hops.levels.class_shells
+    bounds: NDArray[np.int64]  # likewise, [q, K + 1]
 
 
 class Tile(NamedTuple):
     r"""All steps of walks to a block of landing classes j.
 
-    Attributes:
-        first: The first of them.
-        width: How many, a multiple of eight.
-        steps: L, a multiple of eight.
-        planes: Scratch, flat ``[q, 9, width]``.
-        pairs: Flat ``[q - first, width, L]``: :math:`H_{ij} + H_{ji}` at row i - first,
-            column j - first, for j < i; or :math:`H_{ij}^2 + H_{ji}^2`.
-        returns: :math:`H_{ii}` of all classes, flat ``[q, L]``.
+    ``pairs`` holds :math:`H_{ij} + H_{ji}` at row i - first, column j - first, for
+    j < i; or :math:`H_{ij}^2 + H_{ji}^2`.
     """
 
-    first: int
-    width: int
-    steps: int
-    planes: NDArray[np.float64]
-    pairs: NDArray[np.float64]
-    returns: NDArray[np.float64]
+    first: int  # class of the block
+    width: int  # how many, a multiple of eight
+    steps: int  # L, a multiple of eight
+    planes: NDArray[np.float64]  # scratch, flat [q, 9, width]
+    pairs: NDArray[np.float64]  # flat [q - first, width, L]
+    returns: NDArray[np.float64]  # H_ii of all classes, flat [q, L]
 
 
 @kernel
@@ -130,28 +114,15 @@ def square_tile(degrees: NDArray[np.float64], q: int, tile: Tile) -> None:
 def add_tile(
     classes: Classes,
     tile: Tile,
-    degrees: NDArray[np.float64],
+    degrees: NDArray[np.float64],  # [padded q], or their squares
     plan: Plan,
-    shift: int,
-    cursor: NDArray[np.int64],
-    move: bool,
-    share: NDArray[np.float64],
-    raw: NDArray[np.float64],
+    shift: int,  # 0, or the offset of squares
+    cursor: NDArray[np.int64],  # first member of a shell from this tile on, [q, K]
+    move: bool,  # the cursor past this tile
+    share: NDArray[np.float64],  # scratch, [q]
+    raw: NDArray[np.float64],  # flat [q, C_raw, L]
 ) -> None:
-    """Add the pairs of one tile to the shells they lie in.
-
-    Args:
-        classes: The graph; its sizes are as they were on return.
-        tile: From :func:`fill_tile`, or :func:`square_tile`.
-        degrees: ``[padded q]``, or their squares.
-        plan: Where the raw sums go.
-        shift: 0, or the offset of squares.
-        cursor: First member of each shell that is in this tile or a later one,
-            ``[q, K]``.
-        move: Whether to move the cursor past this tile.
-        share: Scratch, ``[q]``.
-        raw: Flat ``[q, C_raw, L]``.
-    """
+    """Add the pairs of one tile to the shells they lie in."""
     sizes, members, bounds = classes.sizes, classes.members, classes.bounds
     first, width, steps, _, pairs, _ = tile
     to_shell = plan.offsets[TO_SHELL] + shift
@@ -200,16 +171,13 @@ def add_tile(
 @kernel
 def add_returns(
     classes: Classes,
-    returns: NDArray[np.float64],
+    returns: NDArray[np.float64],  # flat [q, L], or their squares
     plan: Plan,
-    shift: int,
+    shift: int,  # as in add_tile
     steps: int,
     raw: NDArray[np.float64],
 ) -> None:
-    """Add what needs only :math:`H_{ii}`: diagonals, and pairs of twins.
-
-    ``returns`` is flat ``[q, L]``, or the squares; the rest as in :func:`add_tile`.
-    """
+    """Add what needs only :math:`H_{ii}`: diagonals, and pairs of twins."""
     sizes, members, bounds = classes.sizes, classes.members, classes.bounds
     for v in range(sizes.size):
         sizes[v] -= 1
@@ -248,21 +216,12 @@ def tile_size(q: int, width: int) -> int:
 def dense_sums(
     classes: Classes,
     plan: Plan,
-    steps: int,
-    planes: NDArray[np.float64],
-    pairs: NDArray[np.float64],
-    raw: NDArray[np.float64],
+    steps: int,  # L, the walk length padded
+    planes: NDArray[np.float64],  # scratch, at least tile_size() times PLANES
+    pairs: NDArray[np.float64],  # scratch, at least tile_size() times L
+    raw: NDArray[np.float64],  # zero, flat [q, C_raw, L]
 ) -> None:
-    """Write the raw sums of one graph, a row per twin class.
-
-    Args:
-        classes: The graph.
-        plan: What to sum.
-        steps: L, the walk length padded.
-        planes: Scratch of at least :func:`tile_size` times ``PLANES``.
-        pairs: Scratch of at least :func:`tile_size` times ``steps``.
-        raw: Written, zero before, flat ``[q, C_raw, L]``.
-    """
+    """Write the raw sums of one graph, a row per twin class."""
     q, degrees = classes.sizes.size, classes.degrees
     span = degrees.size if degrees.size < MAX_BLOCK else MAX_BLOCK
     returns, share, inverses = np.empty(q * steps), np.empty(q), np.empty(q)

@@ -38,52 +38,33 @@ MAX_BLOCK = 32
 
 
 class EgoNet(NamedTuple):
-    """The nodes of an ego-net, shell by shell, and scratch for as many.
+    """The nodes of an ego-net, shell by shell, and scratch for as many."""
 
-    Attributes:
-        bounds: Shell k is rows ``bounds[k]:bounds[k + 1]``, k = 0..
-        shell_of: Shell of each row.
-        landing: Rows to walk back from, one for all that are twins.
-        weights: Twins that each of them stands for, as float.
-        ids: 0, 1, 2, ...
-        ones: Ones.
-        shell_sums: ``[(K + 1) * MAX_BLOCK]``.
-    """
-
-    bounds: NDArray[np.int64]
-    shell_of: NDArray[np.int64]
-    landing: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    ids: NDArray[np.int32]
-    ones: NDArray[np.float64]
-    shell_sums: NDArray[np.float64]
+    bounds: NDArray[np.int64]  # shell k is rows bounds[k]:bounds[k + 1], k = 0..
+    shell_of: NDArray[np.int64]  # of each row
+    landing: NDArray[np.int64]  # rows to walk back from, one for all that are twins
+    weights: NDArray[np.float64]  # twins that each of them stands for
+    ids: NDArray[np.int32]  # 0, 1, 2, ...
+    ones: NDArray[np.float64]  # 1, 1, 1, ...
+    shell_sums: NDArray[np.float64]  # [(K + 1) * MAX_BLOCK]
 
 
 @kernel
 def add_block(
-    matrix: NDArray[np.float64],
+    matrix: NDArray[np.float64],  # flat [s, width]
     width: int,
-    block: int,
+    block: int,  # columns in use
     first: int,
     ego: EgoNet,
     plan: Plan,
-    shift: int,
-    raw: NDArray[np.float64],
-    t: int,
+    shift: int,  # 0, or the offset of squares
+    raw: NDArray[np.float64],  # [C_raw, L]
+    t: int,  # step, from 0
 ) -> None:
     r"""Add the sums over one block of landing nodes, from number ``first`` on.
 
-    Args:
-        matrix: Flat ``[s, width]``; column c is :math:`H_{\cdot j}`, j =
-            ``landing[first + c]``, or its squares.
-        width: Row length.
-        block: Columns in use.
-        first: First landing node.
-        ego: The rows.
-        plan: Where the sums go.
-        shift: 0, or the offset of squares.
-        raw: ``[C_raw, L]``.
-        t: Step, from 0.
+    Column c of the matrix is :math:`H_{\cdot j}`, j = ``landing[first + c]``, or its
+    squares.
     """
     bounds, shell_sums, offsets = ego.bounds, ego.shell_sums, plan.offsets
     num_shells = plan.num_shells

@@ -148,10 +148,9 @@ def write_encodings(
     """Encode graphs and write the file; a failure leaves what was there before.
 
     Memory is that of the graphs and of about ``PIECE_NUMBERS`` numbers, or of the
-    encoding of the largest graph. ``rows`` are, for tables of SMILES, the data row
-    (from 1) of each graph; ``backend`` is as for
-    :func:`~sekgnn.encoding.encoder.encode`, or ``"sampled"``; ``progress`` is called
-    with (done, total) nodes.
+    encoding of the largest graph. ``rows`` are as in :class:`EncodingFile`; ``backend``
+    is that of :func:`~sekgnn.encoding.encoder.encode`, or ``"sampled"``; ``progress``
+    is called with (done, total) nodes.
 
     Raises:
         ConfigError: If a parameter cannot work.
@@ -213,13 +212,11 @@ def _pieces(contents: EncodingFile) -> list[tuple[int, int]]:
     """Cut the graphs into pieces of about ``PIECE_NUMBERS`` numbers."""
     _, channels, length = contents.shape
     most = max(1, PIECE_NUMBERS // max(1, channels * length))
-    starts = contents.node_ptr.tolist()
-    pieces: list[tuple[int, int]] = []
-    first = 0
-    for g in range(1, len(starts)):
-        if g + 1 == len(starts) or starts[g + 1] - starts[first] > most:
-            pieces.append((first, g))
-            first = g
+    starts, pieces, first = contents.node_ptr, list[tuple[int, int]](), 0
+    while first < contents.num_graphs:
+        fits = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
+        pieces.append((first, max(fits, first + 1)))
+        first = pieces[-1][1]
     return pieces
 
 
@@ -283,17 +280,15 @@ def parquet_writer(file: IO[bytes], contents: EncodingFile) -> Iterator[Write]:
 
         def write(block: NDArray[Any]) -> None:
             nonlocal written
-            for begin in range(0, len(block), height):
-                part = block[begin : begin + height]
-                node = np.arange(written, written + len(part))
-                graph = np.searchsorted(starts, node, side="right") - 1
-                columns = [graph, node - starts[graph]]
-                if contents.rows is not None:
-                    columns.append(contents.rows[graph])
-                columns += list(np.ascontiguousarray(part.reshape(len(part), -1).T))
-                arrays = [pa.array(column) for column in columns]
-                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-                written += len(part)
+            node = np.arange(written, written + len(block))
+            graph = np.searchsorted(starts, node, side="right") - 1
+            columns = [graph, node - starts[graph]]
+            if contents.rows is not None:
+                columns.append(contents.rows[graph])
+            columns += list(np.ascontiguousarray(block.reshape(len(block), -1).T))
+            table = pa.Table.from_arrays(list(map(pa.array, columns)), schema=schema)
+            writer.write_table(table, row_group_size=height)
+            written += len(block)
 
         yield write
 

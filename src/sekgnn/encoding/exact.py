@@ -8,13 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.encoding.channels import (
-    DIAGONAL,
-    INWARD,
-    OFF_DIAGONAL,
-    OUTWARD,
-    RETURN,
-    SQUARES,
-    TO_SHELL,
+    OTHER,
+    SAME,
     Plan,
     divisor_value,
     plans,
@@ -38,22 +33,12 @@ PAIRS_LIMIT = 8_192
 
 
 @kernel
-def add_value(
-    raw: NDArray[Any], channel: int, t: int, value: Any, prime: np.uint64, squares: int
-) -> None:
-    """Add ``value`` to a raw sum, and its square to the sum of squares, if any."""
-    raw[channel, t] += value
-    if squares >= 0:
-        raw[channel + squares, t] += value * value % prime
-
-
-@kernel
 def add_step(
     landing: NDArray[Any],
     centre: int,
     members: NDArray[np.int32],
     bounds: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    pairs: NDArray[np.int64],
     prime: np.uint64,
     t: int,
     raw: NDArray[Any],
@@ -62,30 +47,23 @@ def add_step(
 
     ``landing`` is :math:`H^{(t + 1)}` modulo ``prime``, ``[s, s]``: fewer than 2^32
     residues below 2^31 are added, so sums are reduced at the end. Shell k of the row
-    ``centre`` is ``members[bounds[k - 1]:bounds[k]]``.
+    ``centre`` is ``members[bounds[k - 1]:bounds[k]]``; ``pairs`` are those of a plan.
     """
-    num_shells = bounds.size - 1
-    squares = offsets[SQUARES]
-    if offsets[RETURN] >= 0:
-        raw[offsets[RETURN], t] = landing[centre, centre]
-    for k in range(1, num_shells + 1):
-        for a in range(bounds[k - 1], bounds[k]):
-            i = members[a]
-            if offsets[TO_SHELL] >= 0:
-                channel = offsets[TO_SHELL] + k - 1
-                add_value(raw, channel, t, landing[centre, i], prime, squares)
-            for b in range(bounds[k - 1], bounds[k]):
-                j = members[b]
-                kind = DIAGONAL if a == b else OFF_DIAGONAL
-                channel = offsets[kind] + k - 1
-                add_value(raw, channel, t, landing[i, j], prime, squares)
-            if offsets[OUTWARD] >= 0 and k < num_shells:
-                for b in range(bounds[k], bounds[k + 1]):
-                    j = members[b]
-                    channel = offsets[OUTWARD] + k - 1
-                    add_value(raw, channel, t, landing[i, j], prime, squares)
-                    channel = offsets[INWARD] + k - 1
-                    add_value(raw, channel, t, landing[j, i], prime, squares)
+    for c in range(pairs.shape[0]):
+        start, end, which = pairs[c, 0], pairs[c, 1], pairs[c, 2]
+        low, high = 0, 1  # of the centre
+        if start:
+            low, high = bounds[start - 1], bounds[start]
+        for x in range(low, high):
+            i = members[x] if start else centre
+            first, last = x, x + 1
+            if which != SAME:
+                first, last = bounds[end - 1], bounds[end]
+            for y in range(first, last):
+                j = i if which == SAME else members[y]
+                if which != OTHER or i != j:
+                    value = landing[i, j]
+                    raw[c, t] += value * value % prime if pairs[c, 3] == 2 else value
 
 
 @kernel
@@ -143,7 +121,7 @@ def exact_values(
         for v in range(count):
             for p in range(2):
                 prime, sums = np.uint64(PRIMES[p]), raw[v, p]
-                add_step(before[p], v, members, bounds[v], plan.offsets, prime, t, sums)
+                add_step(before[p], v, members, bounds[v], plan.pairs, prime, t, sums)
     for v in range(count):
         finish_exact(raw[v], bounds[v], plan.terms, first + v, out)
 

@@ -67,24 +67,14 @@ def step_outward(
 @kernel(fastmath=True)
 def write_products(
     degrees: NDArray[np.float64],
-    count: int,
+    count: int,  # rows in which the vectors may differ from zero
     width: int,
     num_shells: int,
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    left: NDArray[np.float64],  # g in column 0 and z^k in column K + k
+    right: NDArray[np.float64],  # x^k in column k
+    sums: NDArray[np.float64],  # [2, K]
 ) -> None:
-    r"""Write :math:`\langle g, x^k \rangle_d` and :math:`\langle z^k, x^k \rangle_d`.
-
-    Args:
-        degrees: ``[>= count]``.
-        count: Rows in which the vectors may differ from zero.
-        width: Row length.
-        num_shells: K.
-        left: Holds g in column 0 and :math:`z^k` in column K + k.
-        right: Holds :math:`x^k` in column k.
-        sums: Written, ``[2, K]``.
-    """
+    r"""Write :math:`\langle g, x^k \rangle_d`, :math:`\langle z^k, x^k \rangle_d`."""
     for k in range(1, num_shells + 1):
         landing = across = 0.0
         for a in range(count):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.digest import Colours, empty_table, find_key, key_of, spread
-from sekgnn.encoding.channels import plans
+from sekgnn.encoding.channels import OTHER, SAME, plans
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import GraphInputError
@@ -47,7 +47,6 @@ KEY_MULTISET = key_of("multiset of step vectors")
 
 _GRAPHS_CHUNK = 64
 _MOST_VECTORS = 2**16  # kept of graphs before
-ALL, SAME, OTHER = range(3)  # pairs (i, j) of a channel: all, i = j, i ≠ j
 
 
 class Store(NamedTuple):
@@ -152,28 +151,15 @@ def classes_by_shell(
 
 @kernel
 def tally_pairs(
-    numbers: Ints,
+    numbers: Ints,  # of number_pairs
     shells: Shells,
-    start: int,
-    end: int,
-    which: int,
-    tally: Ints,
-    seen: Ints,
+    start: int,  # shell of i
+    end: int,  # shell of j
+    which: int,  # ALL, SAME or OTHER
+    tally: Ints,  # zero; receives how often each number occurs
+    seen: Ints,  # receives the numbers that do
 ) -> int:
-    """Count the vectors of the pairs between two shells.
-
-    Args:
-        numbers: Of :func:`number_pairs`.
-        shells: Of :func:`classes_by_shell`; the centre is shell 0.
-        start: Shell of i.
-        end: Shell of j.
-        which: ``ALL``, ``SAME`` or ``OTHER``.
-        tally: Zero; receives how often each number occurs.
-        seen: Receives the numbers that do.
-
-    Returns:
-        How many they are.
-    """
+    """Count the vectors of the pairs between two shells; return how many there are."""
     size = 0
     for x in range(shells.ptr[start], shells.ptr[start + 1]):
         for y in range(shells.ptr[end], shells.ptr[end + 1]):
@@ -328,35 +314,20 @@ class Lists(NamedTuple):
 
 @kernel
 def in_order(
-    rows: Ints,
-    table: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    members: Ints,
-    counts: Ints,
-    vectors: NDArray[Any],
-    digests: Colours,
-    row_of: Ints,
-    place_of: Ints,
-    out: Lists,
+    rows: Ints,  # multiset of every node and channel, [n, C]; renumbered
+    table: NDArray[np.int64],  # receives the numbers of multisets and vectors, [2, C]
+    ends: NDArray[np.int64],  # of the members of the multiset before, [U + 1]
+    members: Ints,  # numbers of vectors, in the order of their keys
+    counts: Ints,  # how often each occurs
+    vectors: NDArray[Any],  # [>= P, L]
+    digests: Colours,  # of the multisets, [U, 2]
+    row_of: Ints,  # scratch, [U]: one more than where a multiset was written last
+    place_of: Ints,  # likewise of every vector, [P]
+    out: Lists,  # written behind what is there
 ) -> Lists:
     """Write what a graph has, channel by channel, multisets in the order of digests.
 
-    Vectors come as they are met first.
-
-    Args:
-        rows: Multiset of every node and channel, ``[n, C]``; renumbered.
-        table: Receives the numbers of multisets and vectors, ``[2, C]``.
-        ends: Where the members of the multiset before end, ``[U + 1]``.
-        members: Numbers of vectors, those of a multiset in the order of their keys.
-        counts: How often each occurs.
-        vectors: At least ``[P, L]``.
-        digests: Of the multisets, ``[U, 2]``.
-        row_of: Scratch, ``[U]``: one more than where a multiset was written last.
-        place_of: Likewise of every vector, ``[P]``.
-        out: Written behind what is there.
-
-    Returns:
-        ``out``, larger if it was full.
+    Vectors come as they are met first. Returns ``out``, larger if it was full.
     """
     n, channels = rows.shape
     chosen = np.empty(n, dtype=np.int32)
@@ -486,26 +457,14 @@ def _channels(encoding: WalkEncoding) -> tuple[NDArray[np.int64], NDArray[np.int
     Returns:
         blocks: Whether the walk is on the whole graph, the radius to search, whether
             the centre is there, whether there are self-loops, and the first channel.
-        pairs: Shell of i, shell of j and which of the pairs (i, j), for every channel;
-            the centre is shell 0.
+        pairs: Those of a :class:`~sekgnn.encoding.channels.Plan` for every channel.
     """
     blocks: list[tuple[int, ...]] = []
-    pairs: list[tuple[int, int, int]] = []
-    for plan, names in plans(encoding):
+    pairs: list[list[int]] = []
+    for plan, _ in plans(encoding):
         whole, radius = plan.radius == 0, plan.radius or plan.num_shells
         blocks.append((whole, radius, plan.with_centre, plan.loop, len(pairs)))
-        for name in names:
-            *_, kind, hop = name.split("/")
-            k = int(hop) if hop.isdigit() else 0
-            pairs.append(
-                {
-                    "to_shell": (0, k, ALL),
-                    "across_diagonal": (k, k, SAME),
-                    "across_off_diagonal": (k, k, OTHER),
-                    "outward": (k, k + 1, ALL),
-                    "inward": (k + 1, k, ALL),
-                }.get(kind, (0, 0, SAME))  # the return
-            )
+        pairs += plan.pairs[plan.terms[:, 0], :3].tolist()  # a term per channel
     return np.array(blocks), np.array(pairs)
 
 

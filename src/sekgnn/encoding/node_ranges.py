@@ -9,34 +9,24 @@ make them in any order and any number of times; a file that is there is kept.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.array_file import (
-    SUFFIX,
-    Arrays,
-    Content,
-    DamagedFileError,
-    Header,
-    make_file,
-    read_arrays,
-)
+from sekgnn.array_file import Arrays, Content, DamagedFileError, read_arrays
 from sekgnn.array_folder import (
     MANIFEST_FILE,
     Line,
     Manifest,
     begin_folder,
-    line_of,
+    complete_folder,
+    make_listed_file,
     read_manifest,
-    write_manifest,
 )
 from sekgnn.checks import check_choice
 from sekgnn.encoding.channels import SQUARES, plans
@@ -59,7 +49,6 @@ from sekgnn.walks.ball import search_level
 RANGE_NUMBERS = 1 << 24
 """Numbers in the encodings of one range: 128 MiB of float64."""
 
-RANGE_BACKENDS = ("push", "sampled")
 FORMAT = "sekgnn encodings of nodes"
 
 
@@ -68,8 +57,8 @@ def encode_nodes(
     encoding: WalkEncoding,
     start: int,
     stop: int,
+    dtype: DTypeLike = np.float64,
     *,
-    dtype: Any = np.float64,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[Any]:
@@ -196,76 +185,31 @@ class RangePlan:
     dtype: str = "float64"
     num_walks: int = 256
     seed: int = 0
-    range_numbers: int = field(default_factory=lambda: RANGE_NUMBERS)
+    range_numbers: int = RANGE_NUMBERS
 
     def __post_init__(self) -> None:
         """Check what can be checked without a graph."""
         check_ranges(self.encoding)
-        check_choice("backend", self.backend, RANGE_BACKENDS)
+        check_choice("backend", self.backend, ("push", "sampled"))
         check_choice("dtype", self.dtype, ("float32", "float64"))
         if self.backend == "sampled":
             check_sampling(self.encoding, self.num_walks, self.seed)
-
-    def ranges(self, num_nodes: int) -> list[tuple[int, int]]:
-        """Return the ranges of nodes, of about ``range_numbers`` numbers each."""
-        return even_chunks(num_nodes, self.range_size)
 
     @property
     def range_size(self) -> int:
         """Nodes in a range."""
         return max(1, self.range_numbers // self.encoding.num_features)
 
-    def parameters(self, graph: str) -> dict[str, Any]:
-        """Return all that changes the encodings of a graph, as plain JSON values."""
-        return {"graph": graph, **self.to_dict()}
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, without what has no influence."""
         walks = {"num_walks": self.num_walks, "seed": self.seed}
         return {
-            "encoding": self.encoding.to_dict(),
-            "version": self.encoding.version,
+            **self.encoding.identity(),
             "backend": self.backend,
             "dtype": self.dtype,
             "range_size": self.range_size,
             **(walks if self.backend == "sampled" else {}),
         }
-
-
-def encode_range(
-    file: str | Path | GraphFile,
-    start: int,
-    stop: int,
-    plan: RangePlan,
-    folder: str | Path,
-    *,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Path:
-    """Encode one range of nodes of a graph file into its shard of a folder.
-
-    A shard that is there already, whole and of the same graph and plan, is left as it
-    is. Ranges may be done in any order, by any number of processes at a time.
-
-    Args:
-        file: The graph.
-        start: First node.
-        stop: The one after the last.
-        plan: What to compute.
-        folder: Where to write; it must exist.
-        threads: Threads; ``None`` for all usable cores.
-        progress: Called with (done, total) units of work.
-
-    Returns:
-        The shard.
-
-    Raises:
-        ConfigError: If it would take hours.
-        GraphInputError: If there are no such nodes, or the file is damaged.
-        OutputError: If the shard cannot be written.
-    """
-    line = _write_range(file, plan, Path(folder), (start, stop), threads, progress)
-    return Path(folder) / line["file"]
 
 
 def encode_graph_file(
@@ -298,12 +242,11 @@ def encode_graph_file(
         check_costs(pack([file.graph]), plan.encoding, "push", threads)
     manifest = {
         "format": FORMAT,
-        "parameters": plan.parameters(file.fingerprint),
+        "parameters": {"graph": file.fingerprint, **plan.to_dict()},
         "nodes": n,
         "channels": list(plan.encoding.channels),
         "length": plan.encoding.length,
     }
-    begin_folder(path, manifest, _Manifest)
     job: Callable[[tuple[int, int]], dict[str, Any]]
     if client is None:
 
@@ -315,19 +258,22 @@ def encode_graph_file(
         source = str(file.path.resolve())
         job = partial(_write_range, source, plan, path.resolve())
     done = 0
-    lines: dict[int, dict[str, Any]] = {}
-    for (start, stop), line in run_tasks(job, plan.ranges(n), client):
-        lines[start] = line
-        done += stop - start
+
+    def report(nodes: tuple[int, int], line: dict[str, Any]) -> None:
+        nonlocal done
+        done += nodes[1] - nodes[0]
         if progress is not None:
             progress(done, n)
-    files = [lines[start] for start in sorted(lines)]
-    write_manifest(path, {**manifest, "complete": True, "files": files})
+
+    begin_folder(path, manifest, _Manifest)
+    ranges = even_chunks(n, plan.range_size)
+    lines = run_tasks(job, ranges, client, report=report)
+    complete_folder(path, manifest, lines)
     return EncodedNodes(path)
 
 
 def _write_range(
-    file: str | Path | GraphFile,
+    source: str | GraphFile,
     plan: RangePlan,
     folder: Path,
     nodes: tuple[int, int],
@@ -335,63 +281,45 @@ def _write_range(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Encode a range, unless its file is there and whole, and return its line."""
-    start, stop = nodes
-    known = file if isinstance(file, GraphFile) else read_graph_file(file, check=False)
-    text = json.dumps([plan.parameters(known.fingerprint), start, stop], sort_keys=True)
-    key = hashlib.sha256(text.encode()).hexdigest()
-    name = f"nodes-{start:012d}-{stop:012d}{SUFFIX}"
+    file = read_graph_file(source, check=False) if isinstance(source, str) else source
+    graph, encoding = file.graph, plan.encoding
+    shape = nodes[1] - nodes[0], len(encoding.channels), encoding.length
+    run: dict[str, Any] = {"threads": threads, "progress": progress}
 
-    def encode() -> Content:
-        return {}, _encoded_range(known, plan, nodes, threads, progress)
+    def make() -> Content:
+        if plan.backend == "sampled":
+            sample = encode_sampled(
+                graph,
+                encoding,
+                num_walks=plan.num_walks,
+                seed=plan.seed,
+                nodes=nodes,
+                **run,
+            )
+            arrays = {"values": sample.values, "standard_error": sample.standard_error}
+        else:
+            arrays = {
+                "values": encode_nodes(graph, encoding, *nodes, plan.dtype, **run)
+            }
+        return {}, {n: a.astype(plan.dtype, copy=False) for n, a in arrays.items()}
 
-    def use(header: Header, arrays: Arrays) -> dict[str, Any]:
-        shape = stop - start, len(plan.encoding.channels), plan.encoding.length
-        _check_values(arrays, np.dtype(plan.dtype), shape)
-        return line_of(header)
-
-    return make_file(folder / name, {"file": name, "key": key}, encode, use)
-
-
-def _encoded_range(
-    file: GraphFile,
-    plan: RangePlan,
-    nodes: tuple[int, int],
-    threads: int | None,
-    progress: Progress | None,
-) -> Arrays:
-    """Return the encodings of a range, with standard errors if they are sampled."""
-    if plan.backend == "sampled":
-        sampled = encode_sampled(
-            file.graph,
-            plan.encoding,
-            num_walks=plan.num_walks,
-            seed=plan.seed,
-            nodes=nodes,
-            threads=threads,
-            progress=progress,
-        )
-        arrays = {"values": sampled.values, "standard_error": sampled.standard_error}
-    else:
-        values = encode_nodes(
-            file.graph,
-            plan.encoding,
-            *nodes,
-            dtype=plan.dtype,
-            threads=threads,
-            progress=progress,
-        )
-        arrays = {"values": values}
-    return {n: array.astype(plan.dtype, copy=False) for n, array in arrays.items()}
+    return make_listed_file(
+        folder,
+        f"nodes-{nodes[0]:012d}-{nodes[1]:012d}",
+        [file.fingerprint, plan.to_dict(), *nodes],
+        make,
+        lambda _, arrays: _check_values(arrays, np.dtype(plan.dtype), shape),
+    )
 
 
 def _check_values(
     arrays: Arrays, dtype: np.dtype[Any], shape: tuple[int, int, int]
 ) -> None:
     """Refuse arrays that are not the encodings of a range."""
-    for name in {"values", *arrays}:
-        if name not in arrays:
-            raise DamagedFileError(f"it holds no {name}")
-        check_array(name, arrays[name], dtype, *shape)
+    if "values" not in arrays:
+        raise DamagedFileError("it holds no values")
+    for name, array in arrays.items():
+        check_array(name, array, dtype, *shape)
 
 
 class _Parameters(TypedDict):
@@ -438,8 +366,7 @@ class EncodedNodes:
         self.shape = manifest["nodes"], len(manifest["channels"]), manifest["length"]
         self.dtype = np.dtype(parameters["dtype"])
         self.range_size = parameters["range_size"]
-        self._values: list[NDArray[Any]] = []
-        self._errors: list[NDArray[Any] | None] = []
+        self._shards: list[Arrays] = []
         starts = range(0, len(self), self.range_size)
         if len(starts) != len(manifest["files"]):
             raise GraphInputError(f"{folder} lists too many files or too few.")
@@ -454,8 +381,7 @@ class EncodedNodes:
                     f"{file} is missing or damaged ({error}); repeat the command that "
                     "made it."
                 ) from None
-            self._values.append(arrays["values"])
-            self._errors.append(arrays.get("standard_error"))
+            self._shards.append(arrays)
 
     def __len__(self) -> int:
         """Number of nodes."""
@@ -463,23 +389,20 @@ class EncodedNodes:
 
     def __getitem__(self, nodes: Any) -> NDArray[Any]:
         """Return the rows of some nodes, int ``[m]``, as ``[m, C, L]``."""
-        return self._take(self._values, nodes)
+        return self._take("values", nodes)
 
     def standard_error(self, nodes: Any) -> NDArray[Any] | None:
         """Return the standard errors of rows, or ``None`` if they are exact."""
-        if any(part is None for part in self._errors):
+        if any("standard_error" not in arrays for arrays in self._shards):
             return None
-        return self._take(self._errors, nodes)
+        return self._take("standard_error", nodes)
 
-    def blocks(self) -> Sequence[NDArray[Any]]:
-        """Return the rows of all nodes, in pieces."""
-        return tuple(self._values)
-
-    def _take(self, parts: Sequence[Any], nodes: Any) -> NDArray[Any]:
+    def _take(self, name: str, nodes: Any) -> NDArray[Any]:
         chosen = np.asarray(nodes, dtype=np.int64)
         out = np.empty((chosen.size, *self.shape[1:]), dtype=self.dtype)
         which = chosen // self.range_size
         for shard in np.unique(which).tolist():
             rows = np.flatnonzero(which == shard)
-            out[rows] = parts[shard][chosen[rows] - shard * self.range_size]
+            first = shard * self.range_size
+            out[rows] = self._shards[shard][name][chosen[rows] - first]
         return out

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.checks import check_choice, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.parameters import parameter
+from sekgnn.parameters import check_fields, parameter
 
 GRAPHS_CHUNK = 32
 LONGEST_CYCLE, LARGEST_CLIQUE = 8, 6
@@ -185,14 +184,13 @@ class PatternCounts(SubstructureEncoding):
     def __post_init__(self) -> None:
         """Check the parameters; one string may name several, with commas."""
         given = self.patterns
-        names = given.split(",") if isinstance(given, str) else tuple(given)
+        names = tuple(given.split(",") if isinstance(given, str) else given)
+        object.__setattr__(self, "patterns", names)
+        check_fields(self)
         if not names:
             raise ConfigError("patterns must not be empty.")
-        for name in names:
-            check_choice("patterns", name, PATTERNS)
         if len(set(names)) < len(names):
-            raise ConfigError(f"patterns must not repeat, got {tuple(names)}.")
-        object.__setattr__(self, "patterns", tuple(names))
+            raise ConfigError(f"patterns must not repeat, got {names}.")
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -323,12 +321,13 @@ class PeripheralEdges(SubstructureEncoding):
         [[3.0, 0.0, 0.0]]
     """
 
-    num_shells: int = parameter(3, "K, number of shells to summarise")
-    max_distance: int = parameter(3, "largest distance of two nodes in their shell")
+    num_shells: int = parameter(3, "K, number of shells to summarise", low=1)
+    max_distance: int = parameter(
+        3, "largest distance of two nodes in their shell", low=1
+    )
 
     def __post_init__(self) -> None:
-        for name in ("num_shells", "max_distance"):
-            object.__setattr__(self, name, check_positive(name, getattr(self, name)))
+        check_fields(self)
 
     @property
     def channels(self) -> tuple[str, ...]:

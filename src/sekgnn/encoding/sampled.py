@@ -55,14 +55,10 @@ class SampledEncoding:
             channel adds several estimates of the same walks it is an upper bound: the
             events exclude each other. It is 0 where no walk, or every walk, met the
             event, and where nothing is estimated: step 0 and shell sizes.
-        num_walks: Walks per starting set.
-        seed: What they were drawn from.
     """
 
     values: NDArray[np.float64]
     standard_error: NDArray[np.float64]
-    num_walks: int
-    seed: int
 
 
 @kernel
@@ -77,24 +73,15 @@ def step_walks(
     graph: CsrGraph,
     loop: int,
     count: int,
-    states: NDArray[np.uint64],
-    edges: NDArray[np.int64],
-    before: NDArray[np.int32],
-    after: NDArray[np.int32],
+    states: NDArray[np.uint64],  # of the random numbers of each walk; moved on
+    edges: NDArray[np.int64],  # scratch, [>= count]
+    before: NDArray[np.int32],  # the node of each walk
+    after: NDArray[np.int32],  # the next one; written
 ) -> None:
     """Take one step with each of ``count`` walks, from nodes that have somewhere to go.
 
     Walks do not wait for each other: what the next look at a walk needs, its edge or
     its row, is fetched from memory while the others are looked at.
-
-    Args:
-        graph: The graph.
-        loop: 1 with self-loops, else 0.
-        count: Number of walks.
-        states: Of the random numbers of each walk; moved on.
-        edges: Scratch, ``[>= count]``.
-        before: The node of each walk.
-        after: The next one; written.
     """
     indptr, indices = graph
     for w in range(count):
@@ -306,9 +293,7 @@ def encode_sampled(
     )
     errors = with_shell_sizes(encoding, variances, None)
     np.sqrt(errors, out=errors)
-    return SampledEncoding(
-        with_shell_sizes(encoding, values, sizes), errors, num_walks, seed
-    )
+    return SampledEncoding(with_shell_sizes(encoding, values, sizes), errors)
 
 
 def check_sampling(encoding: SubstructureEncoding, num_walks: int, seed: int) -> None:

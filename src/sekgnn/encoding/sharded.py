@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import warnings
@@ -11,12 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from sekgnn._version import __version__
-from sekgnn.array_file import SUFFIX, Arrays, Content, make_file
-from sekgnn.array_folder import begin_folder, write_manifest
+from sekgnn.array_file import Content
+from sekgnn.array_folder import begin_folder, complete_folder, make_listed_file
 from sekgnn.checks import check_positive
 from sekgnn.encoding.costs import patient
 from sekgnn.encoding.dask_engine import run_tasks
@@ -77,12 +75,9 @@ class ShardJob:
 
     def parameters(self) -> dict[str, Any]:
         """Return all that changes the content of shards, as plain JSON values."""
-        kind = type(self.encoding)
         return {
             "sekgnn": __version__,
-            "encoding": self.encoding.to_dict(),
-            "class": f"{kind.__module__}:{kind.__qualname__}",
-            "version": self.encoding.version,
+            **self.encoding.identity(),
             "options": json.loads(json.dumps(asdict(self.options), default=list)),
             "targets": list(self.targets),
             "dtype": self.dtype,
@@ -91,19 +86,14 @@ class ShardJob:
 
     def __call__(self, task: Task) -> dict[str, Any]:
         """Write a shard, unless it is there and whole; all of it, or nothing."""
-        about = json.dumps(
-            [self.parameters(), task.digest, task.part[:4]], sort_keys=True
-        )
-        key = hashlib.sha256(about.encode()).hexdigest()
-        # named by what it holds: it never takes the place of another input's shard
-        file = Path(self.folder) / f"shard-{task.number:05d}-{key[:8]}{SUFFIX}"
-        shard = make_file(
-            file,
-            {"file": file.name, "key": key},
+        folder = Path(self.folder)
+        return make_listed_file(
+            folder,
+            f"shard-{task.number:05d}",
+            [self.parameters(), task.digest, task.part[:4]],
             lambda: self._content(task),
-            lambda header, arrays: Shard(file, header, arrays),
+            lambda header, arrays: Shard(folder / header["file"], header, arrays),
         )
-        return dict(shard.line)
 
     def _content(self, task: Task) -> Content:
         """Read and encode a part of the input."""
@@ -123,40 +113,32 @@ class ShardJob:
             raise invalid_smiles(task.path, self.options.smiles, invalid)
         targets = list(self.targets or (records[0].targets if records else ()))
         arrays = record_arrays(records, targets)
-        arrays["values"] = self._encode(arrays)
-        said = [str(warning.message) for warning in told]
-        header = {
-            "graphs": len(records),
-            "nodes": int(arrays["node_ptr"][-1]),
-            "edges": int(arrays["indices"].size) // 2,
-            "row": task.part.row + 1,
-            "left_out": len(invalid),
-            "features": [arrays[n].shape[1] for n in ("x", "edge_attr") if n in arrays],
-            "notes": said[:_TOLD],
-            "targets": [
-                num_present(arrays[f"target {number}"])
-                for number in range(len(targets))
-            ],
-            "columns": {
-                "targets": targets,
-                "names": records[0].names if records else (None, None),
-            },
-        }
-        return header, arrays
-
-    def _encode(self, arrays: Arrays) -> NDArray[Any]:
-        """Return the encodings of the graphs of a shard."""
         packed = PackedGraphs.over(*(arrays[name] for name in GRAPH_ARRAYS))
         # eigenvectors depend on the number of threads that BLAS has
         with patient(self.force), threadpool_limits(1, "blas"):
-            values: NDArray[Any] = encode(
+            arrays["values"] = encode(
                 packed,
                 self.encoding,
                 backend=self.backend,  # type: ignore[arg-type]
                 dtype=self.dtype,
                 threads=self.threads,
             )
-        return values
+        numbers = range(len(targets))
+        header = {
+            "graphs": len(records),
+            "nodes": packed.num_nodes,
+            "edges": int(arrays["indices"].size) // 2,
+            "row": task.part.row + 1,
+            "left_out": len(invalid),
+            "features": [arrays[n].shape[1] for n in ("x", "edge_attr") if n in arrays],
+            "notes": [str(warning.message) for warning in told[:_TOLD]],
+            "targets": [num_present(arrays[f"target {i}"]) for i in numbers],
+            "columns": {
+                "targets": targets,
+                "names": records[0].names if records else (None, None),
+            },
+        }
+        return header, arrays
 
 
 def encode_shards(
@@ -254,27 +236,24 @@ def encode_shards(
     begin_folder(folder, manifest, ShardManifest)
     total = sum(map(_num_bytes, paths))
     done = 0
-    lines: dict[int, dict[str, Any]] = {}
-    tasks = _tasks(paths, job, shard_size)
-    packages = [("rdkit", "mol")] if "smiles" in forms else []
-    for task, line in run_tasks(job, tasks, client, packages):
-        lines[task.number] = line
+
+    def report(task: Task, line: dict[str, Any]) -> None:
+        nonlocal done
         done += task.part.weight
         if on_shard is not None:
             on_shard(line)
         if progress is not None:
             progress(min(done, total), total)
+
+    tasks = _tasks(paths, job, shard_size)
+    packages = [("rdkit", "mol")] if "smiles" in forms else []
+    lines = run_tasks(job, tasks, client, packages, report)
     if progress is not None and done < total:
         progress(total, total)
-    files = [lines[number] for number in sorted(lines)]
-    columns = _checked(folder, files, paths)
-    for note in dict.fromkeys(note for line in files for note in line["notes"]):
+    columns = _checked(folder, lines, paths)
+    for note in dict.fromkeys(note for line in lines for note in line["notes"]):
         warnings.warn(note, GraphInputWarning, stacklevel=2)
-    write_manifest(folder, {**manifest, **columns, "complete": True, "files": files})
-    kept = {line["file"] for line in files}
-    for file in folder.glob(f"shard-*{SUFFIX}"):  # of another input before
-        if file.name not in kept:
-            file.unlink()
+    complete_folder(folder, {**manifest, **columns}, lines)
     return Shards(folder)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import json
 import math
 from abc import ABC
@@ -222,6 +224,29 @@ class SubstructureEncoding(Named, ABC):
                 f"booleans, None or tuples of them, got {self!r} ({error})."
             ) from error
         return values
+
+    def identity(self) -> dict[str, Any]:
+        """Return all that the numbers for a graph depend on, as plain JSON values.
+
+        ``source`` is a digest of the code of classes that are not ours, and ``None`` if
+        there is none to read.
+        """
+        code = hashlib.sha256()
+        source: str | None = ""
+        for cls in type(self).__mro__:
+            if cls.__module__.split(".")[0] not in ("sekgnn", "abc", "builtins"):
+                try:
+                    code.update(inspect.getsource(cls).encode())
+                    source = code.hexdigest()
+                except (OSError, TypeError):
+                    source = None
+                    break
+        return {
+            "encoding": self.to_dict(),
+            "class": f"{type(self).__module__}:{type(self).__qualname__}",
+            "version": self.version,
+            "source": source,
+        }
 
 
 ENCODINGS = Registry(

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.checks import MOST_LEVELS, check_positive
+from sekgnn.checks import MOST_LEVELS
 from sekgnn.encoding.channels import Plan, plans
 from sekgnn.encoding.exact import PAIRS_LIMIT, add_step, exact_graph_scope
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
@@ -20,7 +20,7 @@ from sekgnn.graphs.twins import quotient
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
-from sekgnn.parameters import parameter
+from sekgnn.parameters import check_fields, parameter
 from sekgnn.walks.modular import PRIMES
 
 GRAPHS_CHUNK = 32
@@ -55,7 +55,7 @@ def count_walks(
             before, after = after, before
             for v in range(n):
                 add_step(
-                    before, v, members, bounds[v], plan.offsets, np.uint64(0), t,
+                    before, v, members, bounds[v], plan.pairs, np.uint64(0), t,
                     raw[begin + v],
                 )  # fmt: skip
 
@@ -84,15 +84,16 @@ class WalkCounts(SubstructureEncoding):
         [0.0, 2.0, 2.0, 6.0]
     """
 
-    num_shells: int = parameter(3, "K, number of shells to summarise")
-    walk_length: int = parameter(8, "l, number of steps of a walk")
+    num_shells: int = parameter(
+        3, "K, number of shells to summarise", low=1, high=MOST_LEVELS
+    )
+    walk_length: int = parameter(
+        8, "l, number of steps of a walk", low=1, high=MOST_LEVELS
+    )
     log1p: bool = parameter(False, "take log(1 + count) of each count")
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
-        for name in ("num_shells", "walk_length"):
-            value = check_positive(name, getattr(self, name), 1, MOST_LEVELS)
-            object.__setattr__(self, name, value)
+        check_fields(self)
 
     @property
     def channels(self) -> tuple[str, ...]:

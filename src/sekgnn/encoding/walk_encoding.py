@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from sekgnn.checks import MOST_LEVELS, check_choice, check_positive
+from sekgnn.checks import MOST_LEVELS, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.errors import ConfigError
-from sekgnn.parameters import parameter
+from sekgnn.parameters import check_fields, parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,12 +93,16 @@ class WalkEncoding(SubstructureEncoding):
         6
     """
 
-    num_shells: int = parameter(3, "K, number of shells around a node to summarise")
-    walk_length: int = parameter(16, "l, number of steps of a walk")
+    num_shells: int = parameter(
+        3, "K, number of shells around a node to summarise", low=1, high=MOST_LEVELS
+    )
+    walk_length: int = parameter(
+        16, "l, number of steps of a walk", low=1, high=MOST_LEVELS
+    )
     scope: Scope | tuple[Scope, ...] = parameter(
         "graph", "where the walks live", choices=SCOPES
     )
-    radius: int | tuple[int, ...] | None = parameter(
+    radius: tuple[int, ...] | int | None = parameter(
         None, "h, radius of ego-nets in scopes ego and internal", shown="K"
     )
     aggregate: Aggregate = parameter(
@@ -108,28 +112,24 @@ class WalkEncoding(SubstructureEncoding):
     self_loops: bool | tuple[bool, ...] = parameter(
         True, "walk on A + I, on A, or (both flags) on both"
     )
-    first_step: int = parameter(1, "first step of the walks: 1, or 0, where H = I")
-    shell_sizes: int = parameter(0, "add the numbers of nodes at distances 1 to D")
+    first_step: int = parameter(
+        1, "first step of the walks: 1, or 0, where H = I", low=0, high=1
+    )
+    shell_sizes: int = parameter(
+        0, "add the numbers of nodes at distances 1 to D", low=0, high=MOST_LEVELS
+    )
 
     def __post_init__(self) -> None:
         """Check every value; scope and radius become tuples, one loop value a bool."""
-        for name in ("num_shells", "walk_length"):
-            value = check_positive(name, getattr(self, name), 1, MOST_LEVELS)
-            object.__setattr__(self, name, value)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
-        check_choice("merge", self.merge, MERGES)
-        for name in ("first_step", "shell_sizes"):
-            value = check_positive(name, getattr(self, name), 0, MOST_LEVELS)
-            object.__setattr__(self, name, value)
-        if self.first_step > 1:
-            raise ConfigError(f"first_step must be 0 or 1, got {self.first_step}.")
-        loops = _as_tuple("self_loops", self.self_loops)
-        if not all(isinstance(value, bool) for value in loops):
-            raise ConfigError(
-                f"self_loops must be a bool or a tuple of both, got "
-                f"{self.self_loops!r}."
+        object.__setattr__(self, "scope", _as_tuple("scope", self.scope))
+        _as_tuple("self_loops", self.self_loops)
+        if self.radius is not None:
+            radii = (
+                check_positive("radius", radius, 1, MOST_LEVELS)
+                for radius in _as_tuple("radius", self.radius)
             )
-        object.__setattr__(self, "self_loops", loops if len(loops) > 1 else loops[0])
+            object.__setattr__(self, "radius", tuple(radii))
+        check_fields(self)
         if self.aggregate == "moments" and self.merge != "concat":
             raise ConfigError(
                 'aggregate="moments" keeps two numbers per hop; averaging them '
@@ -137,24 +137,14 @@ class WalkEncoding(SubstructureEncoding):
             )
         if self.aggregate == "learned":
             self._check_learned()
-        scopes = _as_tuple("scope", self.scope)
-        for scope in scopes:
-            check_choice("scope", scope, SCOPES)
-        object.__setattr__(self, "scope", scopes)
-        if set(scopes) == {"graph"}:
-            if self.radius is not None:
-                raise ConfigError(
-                    'radius has no meaning in scope "graph"; add scope "ego" or '
-                    '"internal", or leave radius out.'
-                )
-            return
-        radii = _as_tuple(
-            "radius", self.num_shells if self.radius is None else self.radius
-        )
-        radii = tuple(
-            check_positive("radius", radius, 1, MOST_LEVELS) for radius in radii
-        )
-        object.__setattr__(self, "radius", radii)
+        if self.scope != ("graph",):
+            radius = (self.num_shells,) if self.radius is None else self.radius
+            object.__setattr__(self, "radius", radius)
+        elif self.radius is not None:
+            raise ConfigError(
+                'radius has no meaning in scope "graph"; add scope "ego" or '
+                '"internal", or leave radius out.'
+            )
 
     def _check_learned(self) -> None:
         from sekgnn.walks.modular import MAX_STEPS

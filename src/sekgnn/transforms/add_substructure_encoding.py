@@ -95,15 +95,6 @@ class AddSubstructureEncoding(BaseTransform):
                 "to x; give attr_name."
             )
 
-    @classmethod
-    def paper(cls, **kwargs: Any) -> AddSubstructureEncoding:
-        """Return the transform with :meth:`WalkEncoding.paper`.
-
-        Args:
-            **kwargs: Parameters other than those of the encoding.
-        """
-        return cls(WalkEncoding.paper(), **kwargs)
-
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """``dtype`` as numpy calls it."""

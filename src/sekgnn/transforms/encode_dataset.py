@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import inspect
 import json
-import operator
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, overload
 
@@ -31,6 +31,7 @@ from sekgnn.array_file import (
     DamagedFileError,
     Header,
     cached,
+    make_file,
     read_arrays,
 )
 from sekgnn.encoding.dask_engine import run_tasks
@@ -39,7 +40,7 @@ from sekgnn.encoding.ragged import PARTS, RaggedEncoding, Values, join_values
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
 from sekgnn.files import make_folder
-from sekgnn.graphs import PackedGraphs, SelfLoops, Undirected
+from sekgnn.graphs import PackedGraphs
 from sekgnn.parallel import Progress, even_chunks
 from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
 from sekgnn.transforms.pyg_data import GraphDataset, attach_encoding, pack_dataset
@@ -50,6 +51,7 @@ PackedArrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 """Those of :class:`~sekgnn.graphs.PackedGraphs`."""
 
 
+@dataclass(eq=False, repr=False)
 class EncodedDataset(Sequence[Data]):
     """A dataset whose items carry their encoding; made by :func:`encode_dataset`.
 
@@ -67,22 +69,12 @@ class EncodedDataset(Sequence[Data]):
         from_cache: Whether they were read from it.
     """
 
-    def __init__(
-        self,
-        dataset: GraphDataset,
-        encodings: Any,
-        node_ptr: Tensor,
-        *,
-        attr_name: str | None = fields.SUB_ENC,
-        cache_file: Path | None = None,
-        from_cache: bool = False,
-    ) -> None:
-        self.dataset = dataset
-        self.encodings = encodings
-        self.node_ptr = node_ptr
-        self.attr_name = attr_name
-        self.cache_file = cache_file
-        self.from_cache = from_cache
+    dataset: GraphDataset
+    encodings: Any
+    node_ptr: Tensor
+    attr_name: str | None = fields.SUB_ENC
+    cache_file: Path | None = None
+    from_cache: bool = False
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
@@ -98,35 +90,21 @@ class EncodedDataset(Sequence[Data]):
             GraphInputError: If the graph has another number of nodes than it had.
         """
         if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        i = self._position(index)
+            return [self[i] for i in range(len(self))[index]]
+        i = range(len(self))[index]
         data = copy.copy(self.dataset[i])
-        encoding = self.encoding(i)  # [n, C, L]
-        nodes = int(self.node_ptr[i + 1] - self.node_ptr[i])
-        if data.num_nodes != nodes:
-            raise GraphInputError(
-                f"graph {i} has {data.num_nodes} nodes now and had {nodes} when it was "
-                "encoded; a random transform must come after encoding."
-            )
-        if isinstance(encoding, Tensor):
-            encoding = encoding.clone()
-        return attach_encoding(data, encoding, self.attr_name)
-
-    def encoding(self, index: int) -> Any:
-        """Return the encoding of graph ``index``, a view ``[n, C, L]`` or ragged."""
-        i = self._position(index)
         start, stop = self.node_ptr[i : i + 2].tolist()
+        if data.num_nodes != stop - start:
+            raise GraphInputError(
+                f"graph {i} has {data.num_nodes} nodes now and had {stop - start} when "
+                "it was encoded; a random transform must come after encoding."
+            )
+        encoding: Tensor | RaggedEncoding
         if isinstance(self.encodings, RaggedEncoding):
-            return self.encodings.graph(i, start, stop)
-        return self.encodings[start:stop]
-
-    def _position(self, index: int) -> int:
-        """Return ``index`` counted from the front."""
-        i = operator.index(index)
-        i = i + len(self) if i < 0 else i
-        if not 0 <= i < len(self):
-            raise IndexError(f"there is no graph {index} among {len(self)}")
-        return i
+            encoding = self.encodings.graph(i, start, stop)
+        else:
+            encoding = self.encodings[start:stop].clone()  # [n, C, L]
+        return attach_encoding(data, encoding, self.attr_name)
 
     def __repr__(self) -> str:
         ragged = isinstance(self.encodings, RaggedEncoding)
@@ -141,9 +119,6 @@ def encode_dataset(
     cache_dir: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-    dtype: Any = None,
-    undirected: Undirected | None = None,
-    loops: SelfLoops | None = None,
     client: Any = None,
 ) -> EncodedDataset:
     """Encode every graph of a dataset at once.
@@ -154,23 +129,19 @@ def encode_dataset(
     Args:
         dataset: A PyG dataset (in memory or on disk), a part of one, or a list of
             ``Data``. Its own transform is applied, and must not be random.
-        encoding: What to compute: an encoding, its name, or a transform; walks if left
-            out.
+        encoding: What to compute: an encoding, its name, or a transform, which also
+            says how edges are read and what is written; walks if left out.
         cache_dir: Folder for the result, made if it is missing. The file is named by a
             hash of all parameters and all graphs, so it can never serve others, and it
             is checked against its checksum when read. A damaged one is replaced.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work; not called after a hit.
-        dtype: ``torch.float32`` (default) or ``torch.float64``.
-        undirected: ``"error"`` (default) or ``"add"`` when an edge lacks its reverse.
-        loops: Edges from a node to itself: ``"drop"`` (default) or ``"error"``.
         client: A ``distributed.Client`` whose workers encode, each task a few thousand
             graphs into a file in ``cache_dir``, which they must see, too. For graphs
             that do not fit in memory see :func:`~sekgnn.encoding.encode_shards`.
 
     Raises:
-        ConfigError: If a parameter cannot work, or contradicts the transform, or
-            workers cannot be used.
+        ConfigError: If a parameter cannot work, or workers cannot be used.
         GraphInputError: If the dataset is empty, or a graph unusable; names the graph.
         OutputError: If ``cache_dir`` cannot be made; before anything is computed.
 
@@ -186,7 +157,9 @@ def encode_dataset(
         >>> encoded[1].sub_enc.shape
         torch.Size([3, 4, 4])
     """
-    transform = _transform_of(encoding, dtype, undirected, loops)
+    transform = encoding
+    if not isinstance(transform, AddSubstructureEncoding):
+        transform = AddSubstructureEncoding(transform)
     folder = None
     if cache_dir is not None:
         cure = "choose another cache_dir, or None to do without"
@@ -201,14 +174,8 @@ def encode_dataset(
         progress=progress,
         client=client,
     )
-    return EncodedDataset(
-        dataset,
-        values,
-        torch.tensor(packed.node_ptr),
-        attr_name=transform.attr_name,
-        cache_file=file,
-        from_cache=hit,
-    )
+    node_ptr = torch.tensor(packed.node_ptr)
+    return EncodedDataset(dataset, values, node_ptr, transform.attr_name, file, hit)
 
 
 def encode_cached(
@@ -223,70 +190,52 @@ def encode_cached(
 ) -> tuple[Tensor | RaggedEncoding, Path | None, bool]:
     """Return the encodings of packed graphs, their file, and whether it was there.
 
-    Takes what :func:`encode_dataset` does; the ``folder`` of the cache must exist.
+    Takes what :func:`encode_dataset` does; the ``folder`` of the cache must exist. The
+    encodings are mapped from the file, also from a new one: they may be large.
     """
+    about = None if folder is None else _cache_header(packed, encoding, np.dtype(dtype))
+    kind = type(encoding).__name__
+    if client is not None and about is None:
+        raise ConfigError(
+            "workers write what they encode; give cache_dir, a folder that all see, "
+            f"and define {kind} in a file, so that changes to it are noticed."
+        )
 
     def compute() -> Values:
-        if client is not None:
+        if client is not None and folder is not None:
             return _on_workers(packed, encoding, folder, dtype, progress, client)
         values: Values = encode(
             packed, encoding, dtype=dtype, threads=threads, progress=progress
         )
         return values
 
+    def use(header: Header, arrays: Arrays) -> Values:
+        return encoding.checked(_values_of(arrays), packed.num_nodes)
+
     file, hit = None, False
-    if client is not None and folder is None:
-        raise ConfigError(
-            "workers write what they encode; give cache_dir, a folder that all see."
-        )
-    if folder is None:
+    if folder is None or about is None:
+        if folder is not None:
+            warnings.warn(
+                f"the encodings are not cached: the source of {kind} is not available, "
+                "so changes to it would go unnoticed; define it in a file.",
+                CacheWarning,
+                stacklevel=3,
+            )
         values = compute()
     else:
-        values, file, hit = cached_encoding(
-            folder, packed, encoding, np.dtype(dtype), compute
-        )
+        path = folder / f"{about['key']}{SUFFIX}"
+        values, file, hit = cached(path, about, lambda: _content_of(compute()), use)
     whole = values if isinstance(values, RaggedEncoding) else torch.from_numpy(values)
     return whole, file, hit
 
 
-def cached_encoding(
-    folder: Path,
-    packed: PackedGraphs,
-    encoding: SubstructureEncoding,
-    dtype: np.dtype[Any],
-    compute: Callable[[], Values],
-) -> tuple[Values, Path | None, bool]:
-    """Return the encodings, their file if there is one, and whether it was there.
-
-    They are mapped from the file, also from a new one: they may be large.
-
-    Warns:
-        CacheWarning: If the file is damaged, or cannot be written.
-    """
-    about = _cache_header(packed, encoding, dtype)
-    if about is None:
-        warnings.warn(
-            f"the encodings are not cached: the source of {type(encoding).__name__} is "
-            "not available, so changes to it would go unnoticed; define it in a file.",
-            CacheWarning,
-            stacklevel=3,
-        )
-        return compute(), None, False
-
-    def make() -> Content:
-        values = compute()
-        if isinstance(values, RaggedEncoding):
-            return {}, {name: getattr(values, name) for name in PARTS}
-        return {}, {"values": values}
-
-    def use(header: Header, arrays: Arrays) -> Values:
-        return encoding.checked(_values_of(arrays), packed.num_nodes)
-
-    return cached(folder / f"{about['key']}{SUFFIX}", about, make, use, stacklevel=5)
+def _content_of(values: Values) -> Content:
+    if isinstance(values, RaggedEncoding):
+        return {}, {name: getattr(values, name) for name in PARTS}
+    return {}, {"values": values}
 
 
 def _values_of(arrays: Arrays) -> Values:
-    """Return the encodings in a file."""
     if set(arrays) == set(PARTS):
         return RaggedEncoding(*(arrays[name] for name in PARTS))
     if "values" not in arrays:
@@ -299,24 +248,12 @@ def _cache_header(
 ) -> Header | None:
     """Return what the file of the encodings of these graphs says about itself.
 
-    Its ``key`` is the SHA-256 of versions, parameters, the source of a class that is
-    not ours, and the graphs themselves: whatever changes the result changes the key.
-    ``None`` if there is no source to read.
+    Its ``key`` is the SHA-256 of the encoding's identity and of the graphs: whatever
+    changes the result changes it. ``None`` if there is no source to read.
     """
-    sources = hashlib.sha256()
-    for cls in type(encoding).__mro__:
-        if cls.__module__.split(".")[0] not in ("sekgnn", "abc", "builtins"):
-            try:
-                sources.update(inspect.getsource(cls).encode())
-            except (OSError, TypeError):
-                return None
-    parameters = {
-        "encoding": encoding.to_dict(),
-        "class": f"{type(encoding).__module__}:{type(encoding).__qualname__}",
-        "version": encoding.version,
-        "source": sources.hexdigest(),
-        "dtype": dtype.name,
-    }
+    parameters = {**encoding.identity(), "dtype": dtype.name}
+    if parameters["source"] is None:
+        return None
     text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode())
     for array, kind in (
@@ -337,64 +274,46 @@ def _encode_piece(
 ) -> Path:
     """Encode some graphs of a dataset into a file, and return it."""
     piece = PackedGraphs.over(*task[1])
-    work = partial(encode, piece, encoding, dtype=dtype, threads=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", CacheWarning)
-        warnings.filterwarnings("ignore", ".*it is made again", CacheWarning)
-        try:
-            _, file, _ = cached_encoding(folder, piece, encoding, dtype, work)
-        except CacheWarning as error:
-            raise OutputError(str(error)) from None
-    assert file is not None  # what is not cached warns
+    about = _cache_header(piece, encoding, dtype)
+    assert about is not None  # encode_cached has looked
+    file = folder / f"{about['key']}{SUFFIX}"
+    make_file(
+        file,
+        about,
+        lambda: _content_of(encode(piece, encoding, dtype=dtype, threads=1)),
+        lambda _, arrays: encoding.checked(_values_of(arrays), piece.num_nodes),
+    )
     return file
 
 
 def _on_workers(
     packed: PackedGraphs,
     encoding: SubstructureEncoding,
-    folder: Path | None,
+    folder: Path,
     dtype: DTypeLike,
     progress: Progress | None,
     client: Any,
 ) -> Values:
     """Return the encodings of packed graphs that workers compute piece by piece."""
-    assert folder is not None
     job = partial(_encode_piece, folder.absolute(), encoding, np.dtype(dtype))
     bounds = even_chunks(packed.num_graphs, _PIECE)
     pieces = (packed.take(np.arange(*chunk))[0] for chunk in bounds)
     tasks = enumerate((p.node_ptr, p.indptr, p.indices) for p in pieces)
-    files: dict[int, Path] = {}
-    for (number, _), file in run_tasks(job, tasks, client):
-        files[number] = file
+    done = count(1)
+
+    def report(*_: object) -> None:
         if progress is not None:
-            progress(len(files), len(bounds))
-    in_order = [files[number] for number in sorted(files)]
+            progress(next(done), len(bounds))
+
+    files = run_tasks(job, tasks, client, report=report)
     try:
-        parts = [_values_of(read_arrays(file)[1]) for file in in_order]
+        parts = [_values_of(read_arrays(file)[1]) for file in files]
     except FileNotFoundError as error:
         raise OutputError(
             f"{error.filename} is not here: workers and client must see the same "
             "cache_dir."
         ) from None
     whole = join_values(parts)
-    for file in in_order if len(in_order) > 1 else ():
+    for file in files if len(files) > 1 else ():
         file.unlink(missing_ok=True)
     return whole
-
-
-def _transform_of(
-    encoding: Any, dtype: Any, undirected: Any, loops: Any
-) -> AddSubstructureEncoding:
-    """Bring an encoding and a transform to one form."""
-    given = {"dtype": dtype, "undirected": undirected, "loops": loops}
-    given = {key: value for key, value in given.items() if value is not None}
-    if not isinstance(encoding, AddSubstructureEncoding):
-        return AddSubstructureEncoding(encoding, **given)
-    other = AddSubstructureEncoding(encoding.encoding, **given)
-    for key in given:
-        if getattr(other, key) != getattr(encoding, key):
-            raise ConfigError(
-                f"{key} is {getattr(encoding, key)!r} in the transform and "
-                f"{getattr(other, key)!r} in the call; give it once."
-            )
-    return encoding

@@ -144,11 +144,11 @@ def _collated(dataset: Any) -> Arrays | None:
     if stored is not None:
         sizes = np.asarray(stored, dtype=np.int64)
     elif "x" in slices:
-        sizes = np.diff(_numpy(slices["x"]))
+        sizes = np.diff(slices["x"].numpy(force=True))
     else:
         return None
-    edge_index = _numpy(data.edge_index)
-    edge_ptr = _numpy(slices["edge_index"])
+    edge_index = data.edge_index.numpy(force=True)
+    edge_ptr = slices["edge_index"].numpy(force=True)
     if dataset._indices is None:
         return edge_index, _starts(sizes), edge_ptr
     chosen = np.asarray(list(dataset.indices()), dtype=np.int64)
@@ -217,11 +217,6 @@ def _not_finite(weights: Any) -> bool:
         and weights.is_floating_point()
         and not bool(torch.isfinite(weights).all())
     )
-
-
-def _numpy(tensor: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.numpy(force=True)
-    return array
 
 
 def _starts(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
