@@ -200,11 +200,7 @@ def test_molecules_have_trees_of_descriptors_and_counts(tmp_path: Path) -> None:
     for name in trees:
         reached = fold.baseline[name]["test_mae"]
         assert reached == fold.members[name]["test_mae"]
-    alone = replace(
-        settings.without_network("boosting"),
-        descriptors="rdkit+morgan",
-        encoding="none",
-    )
+    alone = settings.without_network("boosting", "rdkit+morgan")
     (other,) = run(alone, tmp_path / "alone").folds
     wanted = fold.members["boosting"]["test_mae"]
     assert other.metrics["test_mae"] == pytest.approx(wanted)

@@ -588,8 +588,8 @@ class RunConfig(_ModelKeys):
         They read the same encoding, where learned multisets become moments; or
         ``descriptors`` of molecules instead.
         """
-        sections = ("model", "training", "machine")
-        sections += ("encoding",) * (descriptors is not None)
+        sections = ["model", "training", "machine"]
+        sections += ["encoding"] * (descriptors is not None)
         keys: dict[str, Any] = {
             item.name: item.default
             for item in fields(self)
