@@ -12,8 +12,7 @@ from tests.small_graphs import empty_graph
 import sekgnn.nn.sparse_sum as sparse
 from sekgnn.graphs import Graph, petersen_graph
 from sekgnn.nn import Csr, csr_sum, hop_csr
-from sekgnn.nn.fused_hops import _composed, hop_mix
-from sekgnn.nn.sparse_sum import _any_device_sum
+from sekgnn.nn.sparse_sum import _any_device_sum, _composed, hop_mix
 from sekgnn.testing import graphs
 
 

@@ -93,9 +93,8 @@ def _networks() -> None:
     from sekgnn.hops import hop_pairs
     from sekgnn.nn import HopLoader
     from sekgnn.nn.decision_trees import DecisionTrees
-    from sekgnn.nn.fused_hops import hop_mix
     from sekgnn.nn.hop_matrices import hop_csr
-    from sekgnn.nn.sparse_sum import Csr, csr_sum
+    from sekgnn.nn.sparse_sum import Csr, csr_sum, hop_mix
     from sekgnn.paper.graph_kernels import KernelGraphs, TangentKernel
     from sekgnn.paper.overlaps import overlap_weights
 
@@ -105,9 +104,7 @@ def _networks() -> None:
     edges = torch.from_numpy(np.stack([table.col, table.row]))
     order = torch.from_numpy(table.hop)
     plain = Data(edge_index=edges[:, order == 1], num_nodes=5)
-    paired = plain.clone().update({"hop_edge_index": edges, "hop_order": order})
     next(iter(HopLoader([plain], num_hops=2)))
-    next(iter(HopLoader([paired], num_hops=2, max_neighbors=1)))
     hops = hop_csr(edges, order, 5, 2)
     overlap_weights(hops)
     rows = Csr(hops.indptr[:6], hops.indices, hops.t_indptr[:6], hops.t_indices)

@@ -33,7 +33,6 @@ class Forest(GraphModel):
     """
 
     learns: ClassVar[bool] = False
-    precise: ClassVar[bool] = True
     data_sized: ClassVar[tuple[str, ...]] = tuple(
         f"trees.{name}" for name in DecisionTrees.KINDS
     )

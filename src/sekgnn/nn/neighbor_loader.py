@@ -16,7 +16,9 @@ from sekgnn.checks import check_positive, check_seed
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, as_graph
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
-from sekgnn.nn.kernels import hop_major, sample_neighborhood, transpose
+from sekgnn.nn.hop_loader import Ints, positions, starts
+from sekgnn.nn.hop_matrices import transposed
+from sekgnn.nn.kernels import sample_neighborhood
 from sekgnn.walks.between import walks_between
 
 
@@ -93,18 +95,15 @@ class SeedSource(BatchSource):
             self.num_layers,
             np.uint64(self.seed),
         )
-        count = self.num_hops * nodes.size + 1
-        if max(count, flat.size) >= 2**31:
+        if max(self.num_hops * nodes.size + 1, flat.size) >= 2**31:
             raise ConfigError("a batch is too large; use a smaller batch_size.")
-        indptr, indices = np.empty(count, np.int32), np.empty(flat.size, np.int32)
-        hop_major(sizes, flat, nodes.size, self.num_hops, indptr, indices)
-        t_indptr, t_indices = np.empty_like(indptr), np.empty_like(indices)
-        transpose(indptr, indices, nodes.size, t_indptr, t_indices)
+        indptr, indices = _hop_major(sizes, flat, nodes.size, self.num_hops)
+        t_indptr, t_indices = transposed(indptr, indices, nodes.size)
         batch = Data(num_nodes=nodes.size)
         for name, array in (
-            (fields.HOP_INDPTR, indptr),
+            (fields.HOP_INDPTR, indptr.astype(np.int32)),
             (fields.HOP_INDICES, indices),
-            (fields.HOP_T_INDPTR, t_indptr),
+            (fields.HOP_T_INDPTR, t_indptr.astype(np.int32)),
             (fields.HOP_T_INDICES, t_indices),
             (fields.SEEDS, where.reshape(self.items[chosen].shape)),
             (fields.GRAPH_NUMBER, chosen),
@@ -120,6 +119,21 @@ class SeedSource(BatchSource):
         for name, values in self.item_fields.items():
             batch[name] = values[torch.from_numpy(chosen)]
         return batch
+
+
+def _hop_major(
+    sizes: Ints, flat: NDArray[np.int32], num_nodes: int, num_hops: int
+) -> tuple[Ints, NDArray[np.int32]]:
+    """Return the rows of :func:`sample_neighborhood`, hop after hop.
+
+    Nodes after the first R, which have no hops there, have empty rows.
+    """
+    rows = np.zeros((num_hops, num_nodes), dtype=np.int64)
+    by_node = sizes.reshape(-1, num_hops)  # [R, K]
+    rows[:, : len(by_node)] = by_node.T
+    order = np.arange(sizes.size).reshape(by_node.shape).T.ravel()
+    places, _ = positions(starts(sizes), order)
+    return starts(rows.ravel()), flat[places.numpy()]
 
 
 class HopNeighborLoader(BatchLoader):
