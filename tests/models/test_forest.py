@@ -18,7 +18,7 @@ from torch_geometric.data import Batch
 from sekgnn.errors import ModelFileError
 from sekgnn.graphs import csl_graph, cycle_graph, path_graph, petersen_graph
 from sekgnn.models import Forest, load_model, save_model
-from sekgnn.nn.decision_trees import DecisionTrees
+from sekgnn.models.forest import DecisionTrees
 
 FIXED: dict[str, Any] = {"max_features": "sqrt", "random_state": 3, "n_estimators": 9}
 

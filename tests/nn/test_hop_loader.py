@@ -91,7 +91,7 @@ def test_fresh_samples_differ_between_epochs_and_repeat_with_the_seed() -> None:
 
     def epochs(seed: int) -> list[list[int]]:
         loader = HopLoader(items, num_hops=2, max_neighbors=3, seed=seed)
-        return [next(iter(loader)).hop_indices.tolist() for _ in range(3)]
+        return [next(iter(loader)).hops.indices.tolist() for _ in range(3)]
 
     first = epochs(1)
     assert len({tuple(epoch) for epoch in first}) == 3
@@ -102,12 +102,12 @@ def test_fresh_samples_differ_between_epochs_and_repeat_with_the_seed() -> None:
 def test_an_epoch_keeps_its_samples_when_the_next_begins() -> None:
     items = [to_data(rook_graph(5)) for _ in range(4)]
     loader = HopLoader(items, num_hops=2, max_neighbors=3, seed=1)
-    expected = [batch.hop_indices.tolist() for batch in loader]
+    expected = [batch.hops.indices.tolist() for batch in loader]
     loader.set_epoch(0)
     first = iter(loader)
-    found = [next(first).hop_indices.tolist()]
+    found = [next(first).hops.indices.tolist()]
     iter(loader)
-    assert [*found, *(batch.hop_indices.tolist() for batch in first)] == expected
+    assert [*found, *(batch.hops.indices.tolist() for batch in first)] == expected
 
 
 def test_batches_say_which_graphs_they_hold() -> None:
@@ -130,17 +130,15 @@ def test_pairs_that_are_sampled_already_keep_their_direction() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "error", "message"),
+    ("kwargs", "message"),
     [
-        ({"num_hops": 0}, ConfigError, "num_hops"),
-        ({"num_hops": 1, "max_neighbors": 0}, ConfigError, "max_neighbors"),
-        ({"num_hops": 1, "collate_fn": len}, ConfigError, "collate_fn"),
+        ({"num_hops": 0}, "num_hops"),
+        ({"num_hops": 1, "max_neighbors": 0}, "max_neighbors"),
+        ({"num_hops": 1, "max_neighbors": 1, "persistent_workers": True}, "persistent"),
     ],
 )
-def test_bad_parameters_are_named(
-    kwargs: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
+def test_bad_parameters_are_named(kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         HopLoader([to_data(cycle_graph(3))], **kwargs)
 
 

@@ -91,8 +91,8 @@ def _networks() -> None:
 
     from sekgnn.graphs import cycle_graph, pack
     from sekgnn.hops import hop_pairs
+    from sekgnn.models.forest import DecisionTrees
     from sekgnn.nn import HopLoader
-    from sekgnn.nn.decision_trees import DecisionTrees
     from sekgnn.nn.hop_matrices import hop_csr
     from sekgnn.nn.sparse_sum import Csr, csr_sum, hop_mix
     from sekgnn.paper.graph_kernels import KernelGraphs, TangentKernel

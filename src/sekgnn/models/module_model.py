@@ -71,7 +71,7 @@ class ModuleModel(GraphModel):
 
     def forward(self, data: Any) -> Tensor:
         """Return the module's output for a batch whose hops are pairs."""
-        if fields.HOP_INDPTR in data and fields.HOP_EDGE_INDEX not in data:
+        if fields.HOPS in data and fields.HOP_EDGE_INDEX not in data:
             hops = hops_of(data, data.num_nodes, self.num_hops)
             pairs = [hops.pairs(k) for k in range(1, self.num_hops + 1)]
             data[fields.HOP_EDGE_INDEX] = torch.cat(

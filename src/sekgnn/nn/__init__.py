@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sekgnn.nn.batch_loader import BatchLoader, BatchSource
     from sekgnn.nn.choices import (
         Activation,
         Combine,
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
         Multisets,
         join_multisets,
     )
-    from sekgnn.nn.hop_loader import GraphSource, HopLoader
+    from sekgnn.nn.hop_loader import HopLoader
     from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_features, hop_csr
     from sekgnn.nn.messages import MESSAGES, Message, register_message
     from sekgnn.nn.mlp import MLP
-    from sekgnn.nn.neighbor_loader import HopNeighborLoader, SeedSource
+    from sekgnn.nn.neighbor_loader import HopNeighborLoader
     from sekgnn.nn.pooling import GraphReadout, JumpingKnowledge, membership
     from sekgnn.nn.ppgn_block import PairLayout, PPGNBlock, pair_layout
     from sekgnn.nn.sek_conv import GINEPlusConv, HopCombine, SEKConv
@@ -37,8 +36,6 @@ __all__ = [
     "MESSAGES",
     "MLP",
     "Activation",
-    "BatchLoader",
-    "BatchSource",
     "Combine",
     "Csr",
     "EdgeFeatures",
@@ -46,7 +43,6 @@ __all__ = [
     "Fusion",
     "GINEPlusConv",
     "GraphReadout",
-    "GraphSource",
     "HopCSR",
     "HopCombine",
     "HopLoader",
@@ -61,7 +57,6 @@ __all__ = [
     "PPGNBlock",
     "PairLayout",
     "SEKConv",
-    "SeedSource",
     "Standardize",
     "Standardizer",
     "Update",

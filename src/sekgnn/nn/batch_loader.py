@@ -153,11 +153,6 @@ class BatchLoader(DataLoader[Any]):
         order: EpochBatches | None = None,
         **kwargs: Any,
     ) -> None:
-        for name in ("collate_fn", "generator", "dataset"):
-            if name in kwargs:
-                raise ConfigError(
-                    f"{type(self).__name__} sets {name} itself; leave it out."
-                )
         if resample and kwargs.get("persistent_workers"):
             raise ConfigError(
                 "persistent workers would keep the neighbours of the first epoch; "

@@ -20,18 +20,12 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import PackedGraphs, Undirected, pack_edge_indices
 from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
-from sekgnn.nn.hop_matrices import by_key, check_index, transposed
+from sekgnn.nn.hop_matrices import HopCSR, by_key, check_index, transposed
 from sekgnn.nn.kernels import cut_hops
 
 Ints = NDArray[np.int64]
 
 _PAIRS = (fields.HOP_EDGE_INDEX, fields.HOP_ORDER)
-_CSR = (
-    fields.HOP_INDPTR,
-    fields.HOP_INDICES,
-    fields.HOP_T_INDPTR,
-    fields.HOP_T_INDICES,
-)
 
 
 class GraphStore:
@@ -228,29 +222,12 @@ def _cannot(name: str, why: str) -> GraphInputError:
 
 
 class GraphSource(BatchSource):
-    """Graphs in memory with their K hops.
+    """Graphs in memory with their K hops; arguments are those of :class:`HopLoader`.
 
-    The pairs that ``AddKHopEdges`` left on the graphs are used as they are; without
-    them hops are computed from ``edge_index``.
-
-    Args:
-        graphs: The joined graphs.
-        num_hops: K.
-        max_neighbors: Keep at most this many nodes of every hop of every node, where
-            hops are computed here.
-        kernel: What a hop is, where hops are computed here.
-        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
-        seed: Of the sample.
-        encodings: Encodings of all nodes, ``[N, C, L]`` or ragged, if they are not
-            among the fields: they may be mapped from a file, and only what is in a
-            batch is read.
-
-    Attributes:
-        hops: All hops, and their transposes where those differ.
-
-    Raises:
-        ConfigError: If a parameter cannot work.
-        GraphInputError: If the graphs have neither edges nor pairs, or wrong ones.
+    ``encodings`` of all nodes, ``[N, C, L]`` or ragged, are given where they are not
+    among the fields: they may be mapped from a file, and only what is in a batch is
+    read. The attribute ``hops`` holds all hops, and their transposes where those
+    differ.
     """
 
     def __init__(
@@ -303,16 +280,14 @@ class GraphSource(BatchSource):
         chosen = np.array(numbers, dtype=np.int64)
         batch = self.graphs.take(chosen)
         node_ptr = self.graphs.node_ptr
-        cut = [
-            array
+        tables = [
+            torch.from_numpy(array)
             for hops in self.hops
             for array in cut_hops(
                 hops.indptr, hops.indices, node_ptr, chosen, self.num_hops
             )
         ]
-        for name, array in zip(_CSR, cut, strict=False):  # the transpose may be absent
-            batch[name] = torch.from_numpy(array)
-        batch[fields.NUM_HOPS] = self.num_hops
+        batch[fields.HOPS] = HopCSR(*tables[:2], *tables[-2:], self.num_hops)
         batch[fields.GRAPH_NUMBER] = torch.from_numpy(chosen)
         if self.encodings is None:
             return batch
@@ -419,8 +394,8 @@ class HopLoader(BatchLoader):
         >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
         >>> graphs = [Data(edge_index=edge_index, num_nodes=3)] * 4
         >>> batch = next(iter(HopLoader(graphs, batch_size=2, num_hops=2)))
-        >>> batch.num_graphs, batch.hop_indptr.shape, batch.hop_indices.shape
-        (2, torch.Size([13]), torch.Size([12]))
+        >>> batch.num_graphs, batch.hops.sizes(1).tolist(), batch.hops.sizes(2).tolist()
+        (2, [1, 2, 1, 1, 2, 1], [1, 0, 1, 1, 0, 1])
     """
 
     def __init__(

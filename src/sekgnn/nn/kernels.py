@@ -176,7 +176,7 @@ def add_leaves(
 ) -> None:
     """Add to ``out[r, column[t]:]`` the values of the leaf of row r in every tree t.
 
-    Arguments are those of :class:`~sekgnn.nn.decision_trees.DecisionTrees`.
+    Arguments are those of :class:`~sekgnn.models.forest.DecisionTrees`.
     """
     for t in range(start.size):
         for r in range(x.shape[0]):

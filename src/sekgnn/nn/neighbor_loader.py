@@ -17,7 +17,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, as_graph
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.nn.hop_loader import Ints, positions, starts
-from sekgnn.nn.hop_matrices import transposed
+from sekgnn.nn.hop_matrices import HopCSR, transposed
 from sekgnn.nn.kernels import sample_neighborhood
 from sekgnn.walks.between import walks_between
 
@@ -30,23 +30,13 @@ class Rows(Protocol):
 
 
 class SeedSource(BatchSource):
-    """Seeds of one graph: nodes, or pairs of nodes.
+    """Seeds of one graph: nodes, or pairs of nodes; see :class:`HopNeighborLoader`.
 
-    Layer by layer, every node that is needed gets
-    at most c nodes of each of its hops, so a batch holds O(B (K c)^L) nodes, whatever
-    the size of the graph. The sample of a hop is that of
-    :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop alone. Batches of
-    pairs also hold what walks between the two say, ``pair_walks``.
-
-    Args:
-        graph: The graph, which may be mapped.
-        items: Seeds that batches are made of, int64 ``[I]``, or ``[I, 2]`` for pairs.
-        num_hops: K.
-        num_layers: L of the model.
-        max_neighbors: c; ``None`` for all.
-        rows: Fields of nodes: ``x``, ``sub_enc``, ...
-        item_fields: Fields of seeds, such as ``y``, with one row per item.
-        seed: Of the samples.
+    Layer by layer, every node that is needed gets at most c nodes of each of its hops,
+    so a batch holds O(B (K c)^L) nodes, whatever the size of the graph. The sample of a
+    hop is that of :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop
+    alone. Batches of pairs also hold what walks between the two say, ``pair_walks``.
+    ``rows`` are fields of nodes, and ``item_fields`` those of seeds, such as ``y``.
     """
 
     def __init__(
@@ -100,19 +90,14 @@ class SeedSource(BatchSource):
         indptr, indices = _hop_major(sizes, flat, nodes.size, self.num_hops)
         t_indptr, t_indices = transposed(indptr, indices, nodes.size)
         batch = Data(num_nodes=nodes.size)
-        for name, array in (
-            (fields.HOP_INDPTR, indptr.astype(np.int32)),
-            (fields.HOP_INDICES, indices),
-            (fields.HOP_T_INDPTR, t_indptr.astype(np.int32)),
-            (fields.HOP_T_INDICES, t_indices),
-            (fields.SEEDS, where.reshape(self.items[chosen].shape)),
-            (fields.GRAPH_NUMBER, chosen),
-        ):
-            batch[name] = torch.from_numpy(array)
+        batch[fields.SEEDS] = torch.from_numpy(where.reshape(self.items[chosen].shape))
+        batch[fields.GRAPH_NUMBER] = torch.from_numpy(chosen)
         if self.items.ndim == 2:
             walks = walks_between(self.graph, self.items[chosen])
             batch[fields.PAIR_WALKS] = torch.from_numpy(walks.astype(np.float32))
-        batch[fields.NUM_HOPS] = self.num_hops
+        tables = indptr, indices, t_indptr, t_indices
+        hops = [torch.from_numpy(table.astype(np.int32)) for table in tables]
+        batch[fields.HOPS] = HopCSR(*hops, self.num_hops)
         batch[fields.NODE_NUMBER] = torch.from_numpy(nodes.astype(np.int64))
         for name, rows in self.rows.items():
             batch[name] = torch.from_numpy(np.ascontiguousarray(rows[nodes]))

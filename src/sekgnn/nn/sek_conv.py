@@ -243,12 +243,12 @@ class HopCombine(nn.Module):
 class GINEPlusConv(nn.Module):
     r"""GINE+ layer (Brossard et al., 2020), the encoder of SEK-GIN.
 
-    Layer L, with :math:`h^0, \dots, h^{L-1}` the representations before it and
-    :math:`z^l = h^l + W f` where f is injected, else :math:`z^l = h^l`, gives
+    Layer L, with :math:`h^0, \dots, h^{L-1}` the representations before it, to which
+    SEK-GIN has added f, gives
 
-    .. math:: h_v^L = \mathrm{MLP}\Big((1 + \epsilon_0)\, z_v^{L-1} + \sum_{k=1}^{K}
+    .. math:: h_v^L = \mathrm{MLP}\Big((1 + \epsilon_0)\, h_v^{L-1} + \sum_{k=1}^{K}
               w_k \odot \sum_{u \in N_k(v)}
-              \mathrm{ReLU}\big(z_u^{\max(L-k, 0)} + [k = 1]\, e_{uv}\big)\Big)
+              \mathrm{ReLU}\big(h_u^{\max(L-k, 0)} + [k = 1]\, e_{uv}\big)\Big)
 
     with :math:`w_k = 1 + \epsilon_k` per channel (``"sum"``, as Brossard et al.) or
     :math:`w_k = \theta_k = \alpha (1 - \alpha)^k` (``"geometric"``, SEK paper). A hop
@@ -258,14 +258,13 @@ class GINEPlusConv(nn.Module):
         channels: Width of all layers.
         num_hops: K.
         combine: ``"sum"`` or ``"geometric"``.
-        encoding_channels: Width of f; 0 where f is not injected here.
         edge_channels: Width of edge features on hop 1; 0 for none.
         norm: Normalisation inside the MLP.
         activation: Inside the MLP.
 
     Shapes:
         - **input:** L tensors :math:`(N, C)`, pairs :math:`(2, M)`, their hops
-          :math:`(M)`, f :math:`(N, F)`, edges :math:`(2, E)`, features :math:`(E, D)`
+          :math:`(M)`, edges :math:`(2, E)`, features :math:`(E, D)`
         - **output:** :math:`(N, C)`
 
     Raises:
@@ -278,7 +277,6 @@ class GINEPlusConv(nn.Module):
         num_hops: int,
         *,
         combine: Combine = "geometric",
-        encoding_channels: int = 0,
         edge_channels: int = 0,
         norm: Norm = "batch",
         activation: Activation = "relu",
@@ -286,20 +284,12 @@ class GINEPlusConv(nn.Module):
         super().__init__()
         self.channels = check_positive("channels", channels)
         self.num_hops = check_positive("num_hops", num_hops)
-        self.encoding_channels = check_positive(
-            "encoding_channels", encoding_channels, 0
-        )
         self.edge_channels = check_positive("edge_channels", edge_channels, 0)
         self.mlp = MLP(channels, channels, channels, norm, activation)
         self.combine = HopCombine(channels, num_hops, combine)
         own = 1 if combine == "geometric" else num_hops + 1
         self.eps = nn.Parameter(torch.zeros(own, channels))
         self.edge_lift = Linear(edge_channels, channels) if edge_channels else None
-        self.inject = (
-            nn.Linear(encoding_channels, channels, bias=False)
-            if encoding_channels
-            else None
-        )
 
     def reset_parameters(self) -> None:
         reset_children(self)
@@ -310,7 +300,6 @@ class GINEPlusConv(nn.Module):
         history: Sequence[Tensor],
         hop_edge_index: Tensor | HopCSR,
         hop_order: Tensor | None = None,
-        encoding: Tensor | None = None,
         edge_index: Tensor | None = None,
         edge_attr: Tensor | EdgeFeatures | None = None,
         pool: RowPool | None = None,
@@ -321,13 +310,12 @@ class GINEPlusConv(nn.Module):
             history: :math:`h^0, ..., h^{L-1}`, each ``[N, C]``.
             hop_edge_index: As for :class:`~sekgnn.nn.SEKConv`, and so are the others.
             hop_order: The hop of every pair.
-            encoding: If ``encoding_channels``.
             edge_index: If ``edge_channels``.
             edge_attr: If ``edge_channels``.
             pool: Sums over the nodes of graphs.
 
         Raises:
-            GraphInputError: If there is no history, or pairs, f or edge features are
+            GraphInputError: If there is no history, or pairs or edge features are
                 missing or do not fit.
         """
         if not history:
@@ -340,21 +328,16 @@ class GINEPlusConv(nn.Module):
         # hop k reads layer L - k: only the layers that are read are passed on
         reads = [max(last + 1 - k, 0) for k in range(1, self.num_hops + 1)]
         layers = sorted(set(reads))
-        z = {layer: history[layer] for layer in layers}
-        if self.inject is not None:
-            f = as_encoding(encoding, hops.num_nodes, self.encoding_channels)
-            injected = self.inject(f)  # [N, C]
-            z = {layer: h + injected for layer, h in z.items()}
         weights = self._weights()  # [1 + K, C]
         if self.edge_lift is None or edges is None:
             first, reads = 1, [last, *reads]
         else:  # hop 1 with its edge features apart
             first, reads = 2, [last, *reads[1:]]
-            received = edge_sum(z[last], self.edge_lift, edges)  # [N, C]
+            received = edge_sum(history[last], self.edge_lift, edges)  # [N, C]
             apart = weights[1] * received
             weights = torch.cat([weights[:1], weights[2:]])
         total = hop_mix(
-            [z[layer] for layer in layers],
+            [history[layer] for layer in layers],
             [layers.index(layer) for layer in reads],
             weights,
             hops,
