@@ -280,14 +280,13 @@ class GraphSource(BatchSource):
         chosen = np.array(numbers, dtype=np.int64)
         batch = self.graphs.take(chosen)
         node_ptr = self.graphs.node_ptr
+        cut = (node_ptr, chosen, self.num_hops)
         tables = [
-            torch.from_numpy(array)
+            [*map(torch.from_numpy, cut_hops(hops.indptr, hops.indices, *cut))]
             for hops in self.hops
-            for array in cut_hops(
-                hops.indptr, hops.indices, node_ptr, chosen, self.num_hops
-            )
         ]
-        batch[fields.HOPS] = HopCSR(*tables[:2], *tables[-2:], self.num_hops)
+        (indptr, indices), (t_indptr, t_indices) = tables[0], tables[-1]
+        batch[fields.HOPS] = HopCSR(indptr, indices, t_indptr, t_indices, self.num_hops)
         batch[fields.GRAPH_NUMBER] = torch.from_numpy(chosen)
         if self.encodings is None:
             return batch

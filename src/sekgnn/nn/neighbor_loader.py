@@ -95,9 +95,13 @@ class SeedSource(BatchSource):
         if self.items.ndim == 2:
             walks = walks_between(self.graph, self.items[chosen])
             batch[fields.PAIR_WALKS] = torch.from_numpy(walks.astype(np.float32))
-        tables = indptr, indices, t_indptr, t_indices
-        hops = [torch.from_numpy(table.astype(np.int32)) for table in tables]
-        batch[fields.HOPS] = HopCSR(*hops, self.num_hops)
+        batch[fields.HOPS] = HopCSR(
+            torch.from_numpy(indptr).int(),
+            torch.from_numpy(indices),
+            torch.from_numpy(t_indptr).int(),
+            torch.from_numpy(t_indices),
+            self.num_hops,
+        )
         batch[fields.NODE_NUMBER] = torch.from_numpy(nodes.astype(np.int64))
         for name, rows in self.rows.items():
             batch[name] = torch.from_numpy(np.ascontiguousarray(rows[nodes]))
