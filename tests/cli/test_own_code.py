@@ -198,7 +198,7 @@ def test_what_is_none_of_ours_is_refused(place: Place) -> None:
     done = place("--import", "no_such_module", "info")
     said = " ".join(done.stderr.split())
     assert done.exit_code == 2 and "cannot import 'no_such_module'" in said
-    assert "start where it lies" in said
+    assert "run from its folder" in said
 
 
 def test_a_module_registers_names_and_options_reach_the_model(place: Place) -> None:

@@ -138,7 +138,7 @@ def test_every_kernel_runs_predicts_and_is_kept(
     one = np.concatenate([alone.predict([graph]) for graph in graphs[::-1]])
     np.testing.assert_allclose(one[::-1], together, atol=1e-6)
     file = tmp_path / "again.safetensors"
-    first.save(file)
+    save_model(first, file)
     again: Any = load_model(file)
     assert again.to_config() == first.to_config()
     assert np.array_equal(Predictor([again], alone.notes).predict(graphs), together)
