@@ -241,8 +241,7 @@ class GraphSNN(GraphModel):
 
     where :math:`(V_{vu}, E_{vu})` is the subgraph of the nodes that the closed
     neighbourhoods of v and u share, and :math:`\tilde\omega` is :math:`\omega` divided
-    by its sum over u. :math:`\gamma` is learned from 1; the authors' code starts it at
-    0.1.
+    by its sum over u. :math:`\gamma` is learned from 0.1, as in the authors' code.
     """
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
@@ -272,7 +271,7 @@ class _OverlapLayer(nn.Module):
 
     def reset_parameters(self) -> None:
         """Reset all parameters."""
-        nn.init.ones_(self.gamma)
+        nn.init.constant_(self.gamma, 0.1)
         self.mlp.reset_parameters()
 
     def forward(self, history: Sequence[Tensor], inputs: GraphInputs) -> Tensor:
