@@ -9,6 +9,8 @@ import torch
 
 from sekgnn.datasets import read_task, tu_dataset
 from sekgnn.errors import GraphInputError
+from sekgnn.training.config import RunConfig
+from sekgnn.training.sources import load_data
 
 FILES = {  # a triangle, a path of two nodes and an isolated one, twice
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n4, 5\n5, 4\n7, 8\n8, 7\n",
@@ -139,3 +141,16 @@ def test_the_same_as_pyg(name: str, data_root: Path, tmp_path: Path) -> None:
         assert name.startswith("IMDB") or torch.equal(a.x, b.x)
         assert (name == "MUTAG") == ("edge_attr" in a)
         assert name != "MUTAG" or torch.equal(a.edge_attr, b.edge_attr)
+
+
+@pytest.mark.dataset
+def test_names_say_whether_attributes_are_read(data_root: Path) -> None:
+    """ENZYMES has 18 numbers and 3 labels of nodes; both are scaled over the set."""
+    plain, wide = (
+        load_data(RunConfig(data=name), data_root)
+        for name in ("ENZYMES", "ENZYMES_attributes")
+    )
+    assert (plain[0].x.size(1), wide[0].x.size(1)) == (3, 21)
+    x = torch.cat([graph.x for graph in wide])
+    torch.testing.assert_close(x.mean(0), torch.zeros(21), atol=1e-4, rtol=0)
+    torch.testing.assert_close(x.std(0), torch.ones(21), atol=1e-4, rtol=0)
