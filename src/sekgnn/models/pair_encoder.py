@@ -29,7 +29,6 @@ class PairEncoder(nn.Module):
     def __init__(
         self, in_channels: int, options: ModelOptions, edge_channels: int = 0
     ) -> None:
-        """Make the layers."""
         super().__init__()
         channels, num_layers = options.hidden_channels, options.num_layers
         self.edge_channels = edge_channels
@@ -45,7 +44,6 @@ class PairEncoder(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, inputs: GraphInputs) -> Tensor:
