@@ -88,11 +88,11 @@ class PPGNBlock(nn.Module):
               \sigma(W_1 X)_{vw} \odot \sigma(W_2 X)_{wu}\big]\Big)
 
     No map has a bias: the product of two constants, summed over all w, would swamp the
-    rest, and training would first have to undo that, block by block. Weights begin with
-    variance 1 / C, so that products stay as large as what they join. With sines the sum
-    is divided by :math:`\sqrt{n}` and PyTorch's own start has a gain of 16: near 0 a
-    sine is linear, and differences between graphs that only high frequencies see would
-    drown in rounding.
+    rest, and training would first have to undo that, block by block. PyTorch's own
+    start leaves products small at first, too; a larger one can diverge. With sines the
+    sum is divided by :math:`\sqrt{n}` and the start has a gain of 16: near 0 a sine is
+    linear, and differences between graphs that only high frequencies see would drown in
+    rounding.
 
     Args:
         in_channels: Width of the input.
@@ -125,11 +125,9 @@ class PPGNBlock(nn.Module):
 
     def reset_parameters(self) -> None:
         reset_children(self)
-        for layer in (self.factors, self.merge):
-            if self.activation == "sine":
+        if self.activation == "sine":
+            for layer in (self.factors, self.merge):
                 layer.weight.data *= SINE_GAIN
-            else:  # PyTorch's own start would leave products of nearly nothing
-                nn.init.kaiming_uniform_(layer.weight, nonlinearity="linear")
 
     def forward(self, x: Tensor, pairs: PairLayout) -> Tensor:
         """Return ``[C_out, P]``."""
