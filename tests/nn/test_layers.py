@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch
 from torch_geometric.nn import GCNConv, GINConv, GINEConv
 
-from sekgnn.errors import GraphInputError
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph
 from sekgnn.models import GraphInputs
 from sekgnn.models.hop_encoder import HopEncoder
@@ -277,41 +276,41 @@ def test_fixed_pools_are_numpys(pool: str) -> None:
         np.testing.assert_allclose(out[g], expected, atol=1e-14)
 
 
-def test_ppgn_block_is_its_equation_whatever_the_padding(batch: Any) -> None:
-    hops = hops_of(batch, 1)
-    block: Any = shake(PPGNBlock(3, 4))
-    layout = pair_layout(batch.ptr, hops)
-    sizes = batch.ptr.diff().tolist()
-    flat = torch.randn(sum(n * n for n in sizes), 3, dtype=torch.float64)
+@pytest.mark.parametrize("activation", ["relu", "sine"])
+def test_ppgn_block_is_its_equation_graph_by_graph(batch: Any, activation: Any) -> None:
+    block: Any = shake(PPGNBlock(3, 4, activation=activation))
+    layout = pair_layout(batch.ptr, hops_of(batch, 1))
+    sizes = sorted(batch.ptr.diff().tolist())
+    flat = torch.randn(3, sum(n * n for n in sizes), dtype=torch.float64)
     out = block(flat, layout)
+    act = torch.sin if activation == "sine" else torch.relu
+    w1, w2 = block.factors.weight.chunk(2)
     start = 0
     for n in sizes:
-        part = flat[start : start + n * n]
-        left = block.left(part).view(n, n, 4)
-        right = block.right(part).view(n, n, 4)
-        product = torch.einsum("vwc,wuc->vuc", left, right).reshape(n * n, 4)
-        expected = block.merge(torch.cat([part, product], 1))
-        torch.testing.assert_close(out[start : start + n * n], expected)
+        x = flat[:, start : start + n * n]
+        left, right = (act(w @ x).view(4, n, n) for w in (w1, w2))
+        product = torch.einsum("cvw,cwu->cvu", left, right).reshape(4, n * n)
+        product = product / (n**0.5 if activation == "sine" else 1)
+        expected = act(block.merge.weight @ torch.cat([x, product]))
+        torch.testing.assert_close(out[:, start : start + n * n], expected)
         start += n * n
-    for more in (1, 5):
-        wider = pair_layout(batch.ptr, hops, max_nodes=max(sizes) + more)
-        torch.testing.assert_close(block(flat, wider), out, rtol=0, atol=1e-12)
-    block.train()  # batch statistics are those of real pairs alone
-    torch.testing.assert_close(block(flat, wider), block(flat, layout))
-    with pytest.raises(GraphInputError, match="below the largest graph"):
-        pair_layout(batch.ptr, hops, max_nodes=2)
 
 
-def test_adjacent_pairs_are_the_edges(batch: Any) -> None:
+def test_pairs_of_a_node_are_its_row(batch: Any) -> None:
+    """Whatever the order of the graphs' sizes: sums of rows, and the diagonal."""
     layout = pair_layout(batch.ptr, hops_of(batch, 1))
-    n = layout.max_nodes
-    slots = layout.slots[layout.adjacent]
-    first = batch.ptr[slots // (n * n)]
-    found = {
-        *zip(
-            (first + slots // n % n).tolist(),
-            (first + slots % n).tolist(),
-            strict=True,
-        )
-    }
-    assert found == {*zip(*batch.edge_index.tolist(), strict=True)}
+    degrees = torch.bincount(batch.edge_index[0], minlength=batch.num_nodes).double()
+    near = torch.zeros(1, layout.num_pairs).double()
+    near[0, layout.adjacent] = 1
+    near[0, layout.diagonal] = 100
+    assert torch.equal(layout.row_sums(near)[0], degrees + 100)
+
+
+def test_adjacent_pairs_are_the_edges_in_the_order_of_hop_1(batch: Any) -> None:
+    hops = hops_of(batch, 1)
+    layout, first = pair_layout(batch.ptr, hops), batch.ptr[batch.batch]
+    node = torch.arange(batch.num_nodes)
+    row = layout.diagonal - (node - first)  # place of (v, first node of the graph)
+    receiver, sender = hops.pairs(1)
+    expected = row[receiver] + (sender - first[sender])
+    assert torch.equal(layout.adjacent, expected)
