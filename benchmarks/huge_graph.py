@@ -228,9 +228,8 @@ def train_pyg(path: Path) -> tuple[float, float]:
         )  # fmt: skip
 
     def outputs(batch: Any) -> Any:
-        rows = batch.hop_indptr.long()
-        receiver = torch.repeat_interleave(torch.arange(batch.num_nodes), rows.diff())
-        edges = torch.stack([batch.hop_indices.long(), receiver])
+        receiver, sender = batch.hops.pairs(1)
+        edges = torch.stack([sender, receiver])
         return net(batch.x, edges)[batch.seeds]
 
     start = time.perf_counter()

@@ -37,21 +37,8 @@ the node v that receives, u in N_k(v); PyG's flow ``source_to_target``."""
 HOP_ORDER: Final = "hop_order"
 """The hop k of every pair, int64 ``[M]``, values 1..K, in rising order per graph."""
 
-HOP_INDPTR: Final = "hop_indptr"
-"""On batches of ``HopLoader``: row starts of the K hops, int32 ``[K N + 1]``, row
-``(k - 1) N + v`` for node v and hop k."""
-
-HOP_INDICES: Final = "hop_indices"
-"""On batches of ``HopLoader``: the nodes u of every row, int32 ``[M]``."""
-
-HOP_T_INDPTR: Final = "hop_t_indptr"
-"""As ``hop_indptr``, of the transposed hops; only where a sample is not symmetric."""
-
-HOP_T_INDICES: Final = "hop_t_indices"
-"""As ``hop_indices``, of the transposed hops; only where a sample is not symmetric."""
-
-NUM_HOPS: Final = "num_hops"
-"""On batches of ``HopLoader``: K, a Python int."""
+HOPS: Final = "hops"
+"""On batches of all our loaders: the K hops, a :class:`~sekgnn.nn.HopCSR`."""
 
 SEEDS: Final = "seeds"
 """On batches of ``HopNeighborLoader``: the rows of the seeds, int64 ``[B]``, or of

@@ -154,9 +154,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return self._registered(cls)
 
     def _registered(self, cls: object) -> type[T] | None:
-        """Return what was registered for a class, or for a function wrapped in one."""
+        """Return a class or function if it is registered."""
         members = self._classes.values()
-        return next((m for m in members if getattr(m, "made_of", m) is cls), None)
+        return next((member for member in members if member is cls), None)
 
 
 def import_named(name: str) -> Any:

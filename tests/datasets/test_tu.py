@@ -24,6 +24,8 @@ from sekgnn.errors import (
     GraphInputError,
     OutputError,
 )
+from sekgnn.training.config import RunConfig
+from sekgnn.training.sources import load_data
 
 FILES = {  # a triangle, a path of three nodes, a triangle and an edge
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n4, 5\n5, 4\n5, 6\n6, 5\n7, 8\n8, 7\n"
@@ -70,6 +72,19 @@ def test_graphs_are_those_of_pyg(name: str, data_root: Path) -> None:
         )
     if name in ("MUTAG", "ENZYMES"):  # without gaps between their labels
         assert torch.equal(joined(read_task(folder), "x"), theirs.x)
+
+
+@pytest.mark.dataset
+def test_names_say_whether_attributes_are_read(data_root: Path) -> None:
+    """ENZYMES has 18 numbers and 3 labels of nodes; all are scaled over the set."""
+    plain, wide = (
+        load_data(RunConfig(data=name), data_root)
+        for name in ("ENZYMES", "ENZYMES_attributes")
+    )
+    assert (plain.num_features, wide.num_features) == (3, 21)
+    x = joined(wide, "x")
+    torch.testing.assert_close(x.mean(0), torch.zeros(21), atol=1e-4, rtol=0)
+    torch.testing.assert_close(x.std(0), torch.ones(21), atol=1e-4, rtol=0)
 
 
 def joined(task: GraphTask, name: str) -> torch.Tensor:

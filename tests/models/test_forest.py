@@ -17,8 +17,8 @@ from torch_geometric.data import Batch
 
 from sekgnn.errors import ModelFileError
 from sekgnn.graphs import csl_graph, cycle_graph, path_graph, petersen_graph
-from sekgnn.models import Forest, load_model
-from sekgnn.nn.decision_trees import DecisionTrees
+from sekgnn.models import Forest, load_model, save_model
+from sekgnn.models.forest import DecisionTrees
 
 FIXED: dict[str, Any] = {"max_features": "sqrt", "random_state": 3, "n_estimators": 9}
 
@@ -152,7 +152,7 @@ def test_names_and_batches_of_graphs_change_nothing(level: str) -> None:
 
 def test_a_file_holds_the_whole_forest(tmp_path: Path) -> None:
     model, items = grown()
-    model.save(tmp_path / "forest.safetensors")
+    save_model(model, tmp_path / "forest.safetensors")
     loaded = load_model(tmp_path / "forest.safetensors")
     batch = Batch.from_data_list(items)
     assert torch.equal(loaded(batch), model(batch))
@@ -175,7 +175,7 @@ def test_trees_that_lead_nowhere_are_refused(
 ) -> None:
     model, _ = grown()
     getattr(model.trees, name)[place] = value
-    model.save(tmp_path / "forest.safetensors")
+    save_model(model, tmp_path / "forest.safetensors")
     with pytest.raises(ModelFileError, match="not decision trees"):
         load_model(tmp_path / "forest.safetensors")
 
@@ -184,6 +184,6 @@ def test_tensors_of_other_sizes_are_refused(tmp_path: Path) -> None:
     for name in DecisionTrees.KINDS:
         model, _ = grown()
         setattr(model.trees, name, getattr(model.trees, name)[:-1])
-        model.save(tmp_path / "forest.safetensors")
+        save_model(model, tmp_path / "forest.safetensors")
         with pytest.raises(ModelFileError, match="not decision trees"):
             load_model(tmp_path / "forest.safetensors")

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.helpers import VARIANTS, make, suited
-from tests.nn.helpers import dress, dressed, relabel, unset_parameters
+from tests.nn.helpers import SPEC, dress, dressed, relabel, unset_parameters
 from tests.small_graphs import empty_graph
 from tests.transforms.helpers import mixed_graphs
 from torch_geometric.data import Batch
@@ -262,16 +262,11 @@ def test_missing_and_misshapen_fields_are_named(
         {"hidden_channels": 0},
         {"level": "edge"},
         {"readout": "median"},
-        {"jump": "lstm"},
-        {"norm": "group"},
-        {"inject": "never"},
         {"encoding": {"num_hops": 2}},
         {"in_channels": -1},
     ],
 )
 def test_bad_parameters_are_refused(bad: dict[str, Any]) -> None:
-    from tests.nn.helpers import SPEC
-
     good: dict[str, Any] = {"in_channels": 3, "out_channels": 2, "encoding": SPEC}
     with pytest.raises(ConfigError):
         SEKGIN(**{**good, **bad})

@@ -20,7 +20,6 @@ from sekgnn.graphs import petersen_graph
 from sekgnn.models import (
     GIN,
     MODELS,
-    SEKGIN,
     GraphModel,
     build_model,
     load_model,
@@ -44,8 +43,6 @@ def test_config_and_file_round_trip(name: str, tmp_path: Path) -> None:
     assert not loaded.training
     (data,) = suited(model, dressed([petersen_graph()]))
     assert torch.equal(loaded(data), model(data))
-    named = type(model).load(tmp_path / "model.safetensors")
-    assert torch.equal(named(data), model(data))
 
 
 def test_an_ensemble_in_one_file(tmp_path: Path) -> None:
@@ -84,25 +81,20 @@ def test_the_parameter_count_is_printed() -> None:
         ({"hidden": 3}, "'hidden'"),
         ({"in_channels": None}, "in_channels"),
         ({"encoding": {"encoding": "walks", "shells": 2}}, "has no parameter"),
+        ({"out_channels": ..., "encoding": ...}, "out_channels, encoding"),
     ],
 )
 def test_bad_configs_are_refused(change: dict[str, Any], message: str) -> None:
     config = {**make("SEKGIN").to_config(), **change}
+    config = {key: value for key, value in config.items() if value is not ...}
     with pytest.raises(ConfigError, match=message):
         build_model(config)
-
-
-def test_configs_of_others_and_incomplete_ones_are_refused() -> None:
-    with pytest.raises(ConfigError, match="'sek-gin'"):
-        SEKGIN.from_config({"model": "gin"})
-    with pytest.raises(ConfigError, match="out_channels, encoding"):
-        SEKGIN.from_config({"in_channels": 3})
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "model.safetensors"
-    make("SEKGIN").save(path)
+    save_model(make("SEKGIN"), path)
     return path
 
 
@@ -137,8 +129,6 @@ def test_a_cut_file_is_refused(file: Path, keep: int) -> None:
 
 
 def test_files_that_hold_something_else_are_refused(file: Path) -> None:
-    with pytest.raises(ModelFileError, match="'sek-gin'"):
-        GIN.load(file)
     with pytest.raises(ModelFileError, match="there is no file"):
         load_model(file.with_name("missing"))
     other = file.with_name("other")
@@ -173,8 +163,8 @@ def test_weights_that_do_not_fit_are_named(
 def test_a_failed_save_keeps_the_older_file(file: Path) -> None:
     before = file.read_bytes()
     with pytest.raises(OutputError, match="does not exist"):
-        make("GIN").save(file.parent / "nowhere" / "model")
-    make("SEKGIN", seed=1).save(file)
+        save_model(make("GIN"), file.parent / "nowhere" / "model")
+    save_model(make("SEKGIN", seed=1), file)
     assert file.read_bytes() != before
     assert [p.name for p in file.parent.iterdir()] == [file.name]
 

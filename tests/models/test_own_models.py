@@ -102,8 +102,8 @@ def test_a_subclass_says_its_branches_and_has_all_options(tmp_path: Path) -> Non
     assert again.options == model.options and again.to_config()["width"] == 4
     (data,) = dressed([petersen_graph()])
     data.x = data.x.float()
-    model.eval().save(tmp_path / "two")
-    assert torch.equal(Two.load(tmp_path / "two")(data), model(data))
+    save_model(model.eval(), tmp_path / "two")
+    assert torch.equal(load_model(tmp_path / "two")(data), model(data))
     with pytest.raises(ConfigError, match="'dropout'"):
         Two(3, 2, drop_out=0.1)
 

@@ -11,9 +11,8 @@ from tests.small_graphs import empty_graph
 
 import sekgnn.nn.sparse_sum as sparse
 from sekgnn.graphs import Graph, petersen_graph
-from sekgnn.nn import Csr, csr_sum, hop_csr
-from sekgnn.nn.fused_hops import _composed, hop_mix
-from sekgnn.nn.sparse_sum import _any_device_sum
+from sekgnn.nn import csr_sum, hop_csr
+from sekgnn.nn.sparse_sum import _any_device_sum, _composed, hop_mix
 from sekgnn.testing import graphs
 
 
@@ -153,8 +152,3 @@ def test_operators_pass_pytorchs_own_check() -> None:
     )
     args = ([x], [0, 0, 0], weights, hops.indptr, hops.indices, 1, True)
     torch.library.opcheck(torch.ops.sekgnn.hop_mix, args, test_utils=tests)
-
-
-def test_row_sizes_are_the_degrees() -> None:
-    csr: Csr = hops_of(dress(petersen_graph(), encoding=None), 2).hop(2)
-    assert csr.row_sizes().tolist() == [6] * 10

@@ -14,7 +14,7 @@ from tests.training.helpers import config, run
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
-from sekgnn.models import load_model
+from sekgnn.models import load_model, save_model
 from sekgnn.models.options import MODEL_KINDS
 from sekgnn.paper import WWL, KernelMachine
 from sekgnn.paper.graph_kernels import KernelGraphs
@@ -138,7 +138,7 @@ def test_every_kernel_runs_predicts_and_is_kept(
     one = np.concatenate([alone.predict([graph]) for graph in graphs[::-1]])
     np.testing.assert_allclose(one[::-1], together, atol=1e-6)
     file = tmp_path / "again.safetensors"
-    first.save(file)
+    save_model(first, file)
     again: Any = load_model(file)
     assert again.to_config() == first.to_config()
     assert np.array_equal(Predictor([again], alone.notes).predict(graphs), together)
@@ -211,12 +211,12 @@ def test_damaged_graphs_are_refused(name: str, lines: Path, tmp_path: Path) -> N
     model: Any = trained.model
     value = getattr(model, name)
     setattr(model, name, value[:-1])
-    model.save(tmp_path / "file.safetensors")
+    save_model(model, tmp_path / "file.safetensors")
     with pytest.raises(ModelFileError, match="not the graphs"):
         load_model(tmp_path / "file.safetensors")
     if name == "indices":
         setattr(model, name, value + 10**6)
-        model.save(tmp_path / "file.safetensors")
+        save_model(model, tmp_path / "file.safetensors")
         with pytest.raises(ModelFileError, match="not the graphs"):
             load_model(tmp_path / "file.safetensors")
 
@@ -228,7 +228,7 @@ def test_a_parameter_that_was_not_tried_is_refused(
     _, trained = fitted(settings(lines, "ring"))
     model: Any = trained.model
     model.chosen.fill_(value)
-    model.save(tmp_path / "file.safetensors")
+    save_model(model, tmp_path / "file.safetensors")
     with pytest.raises(ModelFileError, match="not the graphs"):
         load_model(tmp_path / "file.safetensors")
     with pytest.raises(ConfigError, match=r"rounds .*at most"):

@@ -145,6 +145,8 @@ def test_batches_of_shards_are_those_of_graphs_in_memory(folder: Path) -> None:
             assert set(expected.keys()) == set(found.keys())
             for name in expected.keys():
                 a, b = expected[name], found[name]
+                if name == "hops":
+                    a, b = torch.cat(a[:4]), torch.cat(b[:4])
                 assert torch.equal(a, b) if torch.is_tensor(a) else a == b, name
 
 

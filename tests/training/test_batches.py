@@ -17,6 +17,7 @@ from sekgnn import AddSubstructureEncoding, WalkEncoding, fields
 from sekgnn.errors import ConfigError
 from sekgnn.fields import GRAPH_NUMBER
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
+from sekgnn.nn import HopCSR
 from sekgnn.nn.batch_loader import BatchLoader, EpochBatches
 from sekgnn.training.batches import graph_source
 
@@ -99,9 +100,15 @@ def graphs() -> list[Any]:
 
 def contents(loader: BatchLoader) -> list[dict[str, Any]]:
     return [
-        {k: v.tolist() if isinstance(v, torch.Tensor) else v for k, v in batch.items()}
-        for batch in (b.to_dict() for b in loader)
+        {name: plain(value) for name, value in batch.to_dict().items()}
+        for batch in loader
     ]
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, HopCSR):
+        return [plain(part) for part in value]
+    return value.tolist() if isinstance(value, torch.Tensor) else value
 
 
 @pytest.mark.parametrize("encoding", [SPEC, LEARNED], ids=["sum", "learned"])

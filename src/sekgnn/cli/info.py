@@ -179,11 +179,10 @@ def _networks() -> None:
 
     from sekgnn.graphs import cycle_graph, pack
     from sekgnn.hops import hop_pairs
+    from sekgnn.models.forest import DecisionTrees
     from sekgnn.nn import HopLoader
-    from sekgnn.nn.decision_trees import DecisionTrees
-    from sekgnn.nn.fused_hops import hop_mix
     from sekgnn.nn.hop_matrices import hop_csr
-    from sekgnn.nn.sparse_sum import Csr, csr_sum
+    from sekgnn.nn.sparse_sum import Csr, csr_sum, hop_mix
     from sekgnn.paper.graph_kernels import KernelGraphs, TangentKernel
     from sekgnn.paper.overlaps import overlap_weights
 
@@ -193,9 +192,7 @@ def _networks() -> None:
     edges = torch.from_numpy(np.stack([table.col, table.row]))
     order = torch.from_numpy(table.hop)
     plain = Data(edge_index=edges[:, order == 1], num_nodes=5)
-    paired = plain.clone().update({"hop_edge_index": edges, "hop_order": order})
     next(iter(HopLoader([plain], num_hops=2)))
-    next(iter(HopLoader([paired], num_hops=2, max_neighbors=1)))
     hops = hop_csr(edges, order, 5, 2)
     overlap_weights(hops)
     rows = Csr(hops.indptr[:6], hops.indices, hops.t_indptr[:6], hops.t_indices)

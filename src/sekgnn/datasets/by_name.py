@@ -35,13 +35,18 @@ TU_NAMES = (
     "IMDB-MULTI",
 )
 """TU sets that are known by name."""
+ATTRIBUTES = "_attributes"
+ATTRIBUTED_NAMES = tuple(
+    name + ATTRIBUTES for name in ("ENZYMES", "PROTEINS", "BZR", "COX2")
+)
+"""TU sets whose nodes have numbers beside a label, read with these numbers."""
 DATASETS: Registry[Any] = Registry(
     "dataset",
     None,
     {
         "counting": "sekgnn.paper.counting",
         "graph_property": "sekgnn.paper.graph_property",
-        **dict.fromkeys(TU_NAMES, "sekgnn.datasets.tu"),
+        **dict.fromkeys((*TU_NAMES, *ATTRIBUTED_NAMES), "sekgnn.datasets.tu"),
         **dict.fromkeys(("QM9", "QM9_heavy"), "sekgnn.datasets.qm9"),
     },
 )

@@ -19,7 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.by_name import TU_NAMES, register_dataset
+from sekgnn.datasets.by_name import (
+    ATTRIBUTED_NAMES,
+    ATTRIBUTES,
+    TU_NAMES,
+    register_dataset,
+)
 from sekgnn.datasets.graph_task import GraphTask, as_data, make_task
 from sekgnn.datasets.root import (
     PAPER_STATISTICS,
@@ -51,7 +56,12 @@ NUM_FOLDS = 10
 COLLECTION = "https://www.chrsmrrs.com/graphkerneldatasets"
 
 
-def tu_task(name: str, data_root: str | os.PathLike[str] | None = None) -> GraphTask:
+def tu_task(
+    name: str,
+    data_root: str | os.PathLike[str] | None = None,
+    *,
+    attributes: bool = False,
+) -> GraphTask:
     """Read a TU dataset, from files at hand or from the internet.
 
     ``x`` holds the one-hot node labels, in the IMDB sets, which have none, the one-hot
@@ -65,6 +75,8 @@ def tu_task(name: str, data_root: str | os.PathLike[str] | None = None) -> Graph
         data_root: The data folder, with the files in ``tu/NAME/raw``; by default what
             ``SEKGNN_DATA`` names. Without either ``NAME.zip`` is downloaded once, to
             the cache folder, which others must not be able to write to.
+        attributes: Read the numbers of nodes beside their labels, too, and scale all
+            columns of ``x`` to mean 0 and variance 1 over the whole set.
 
     Raises:
         ConfigError: If there is no such dataset.
@@ -96,8 +108,10 @@ def tu_task(name: str, data_root: str | os.PathLike[str] | None = None) -> Graph
     places = [record.place for record in records]
     column = read_column("y", [classes.index(y) for y in labels], places, name)
     numbers = tuple(range(len(classes)))
-    task = make_task(name, _with_features(records), places, [column], classes=numbers)
+    graphs = _with_features(records, attributes)
+    task = make_task(name, graphs, places, [column], classes=numbers)
     reader = {"format": "benchmark"}
+    name += ATTRIBUTES if attributes else ""
     return replace(task, name=name, source="TU collection", reader=reader)
 
 
@@ -106,10 +120,11 @@ def _registered(
 ) -> GraphTask:
     if target:
         raise ConfigError(f"{name} has one target, its class; leave target out.")
-    return tu_task(name, data_root)
+    plain = name.removesuffix(ATTRIBUTES)
+    return tu_task(plain, data_root, attributes=plain != name)
 
 
-for _name in TU_NAMES:
+for _name in (*TU_NAMES, *ATTRIBUTED_NAMES):
     register_dataset(_name)(partial(_registered, _name))
 
 
@@ -219,12 +234,19 @@ def _records(raw: Path) -> list[GraphRecord]:
         return list(tu_records(raw))
 
 
-def _with_features(records: Sequence[GraphRecord]) -> list[Any]:
-    """Return the graphs as PyG reads them, without continuous node attributes."""
+def _with_features(records: Sequence[GraphRecord], attributes: bool) -> list[Any]:
+    """Return the graphs as PyG reads them, perhaps without attributes of nodes."""
+    if attributes:
+        rows = np.concatenate([record.x for record in records if record.x is not None])
+        rows = rows.astype(np.float64)
+        shift, scale = rows.mean(0), rows.std(0, ddof=1).clip(1e-6)
     most = max(int(record.graph.degrees.max(initial=0)) for record in records)
     graphs = []
     for record in records:
-        x = _labels(record.x, record.names.node)
+        if attributes and record.x is not None:
+            x = ((record.x - shift) / scale).astype(np.float32)
+        else:
+            x = _labels(record.x, record.names.node)
         if x is None:
             x = np.eye(most + 1, dtype=np.float32)[record.graph.degrees]
         edge_attr = _labels(record.edge_attr, record.names.edge)

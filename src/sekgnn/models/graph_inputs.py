@@ -164,8 +164,14 @@ def hops_of(data: Any, num_nodes: int, num_hops: int) -> HopCSR:
     Raises:
         GraphInputError: If there are fewer than ``num_hops``.
     """
-    if fields.HOP_INDPTR in data:
-        return _ready(data, num_hops)
+    if fields.HOPS in data:
+        ready: HopCSR = data[fields.HOPS]
+        if ready.num_hops < num_hops:
+            raise GraphInputError(
+                f"the loader made {ready.num_hops} hops, the model reads {num_hops}; "
+                f"use HopLoader(num_hops={num_hops})."
+            )
+        return ready
     source = data[fields.HOP_EDGE_INDEX] if fields.HOP_EDGE_INDEX in data else None
     if source is None and num_hops > 1:
         raise GraphInputError(
@@ -185,20 +191,6 @@ def hops_of(data: Any, num_nodes: int, num_hops: int) -> HopCSR:
         hops = hop_csr(edges, data[fields.HOP_ORDER], num_nodes, num_hops)
     setattr(data, _CACHE, (edges, hops))
     return hops
-
-
-def _ready(data: Any, num_hops: int) -> HopCSR:
-    """Return the hops that the loader made."""
-    if data[fields.NUM_HOPS] < num_hops:
-        raise GraphInputError(
-            f"the loader made {data[fields.NUM_HOPS]} hops, the model reads "
-            f"{num_hops}; use HopLoader(num_hops={num_hops})."
-        )
-    rows = data[fields.HOP_INDPTR], data[fields.HOP_INDICES]
-    columns = rows
-    if fields.HOP_T_INDPTR in data:
-        columns = data[fields.HOP_T_INDPTR], data[fields.HOP_T_INDICES]
-    return HopCSR(*rows, *columns, data[fields.NUM_HOPS])
 
 
 def _check_finite(x: Tensor, ptr: Tensor) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, cast, get_args
 
 import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice, check_positive
-from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
+from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
@@ -31,11 +30,10 @@ from sekgnn.nn import GraphReadout, Standardizer
 from sekgnn.nn.choices import POOLS
 from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.nn.standardizer import GraphScale
-from sekgnn.parameters import build, plain
+from sekgnn.parameters import plain
 from sekgnn.registry import Registry
 from sekgnn.walks.between import STEPS
 
-M = TypeVar("M", bound="GraphModel")
 C = TypeVar("C", bound=Callable[..., Any])
 
 
@@ -63,7 +61,6 @@ class GraphModel(nn.Module):
         takes_seeds: Whether it can be trained on sampled neighbourhoods of one huge
             graph; models whose branches are all hop encoders can in any case.
         packages: Modules that fitting it needs, and the optional group of each.
-        precise: Whether runs compute in float64 if they are not told otherwise.
         head: The last linear layer.
         skip: The linear layer beside the branches, or ``None``.
         graph_scale: Standardises the features of graphs, or ``None``.
@@ -75,7 +72,6 @@ class GraphModel(nn.Module):
     learns: ClassVar[bool] = True
     fits_itself: ClassVar[bool] = False
     takes_seeds: ClassVar[bool] = False
-    precise: ClassVar[bool] = False
     data_sized: ClassVar[tuple[str, ...]] = ()
     packages: ClassVar[tuple[tuple[str, str], ...]] = ()
     in_channels: int
@@ -419,43 +415,11 @@ class GraphModel(nn.Module):
         return sum(p.numel() for p in self.parameters() if p.requires_grad)
 
     def to_config(self) -> dict[str, Any]:
-        """Return the model's name and constructor arguments as plain JSON values."""
+        """Return the model's name and constructor arguments as plain JSON values.
+
+        :func:`~sekgnn.models.build_model` makes the model of them again.
+        """
         return {"model": self.name, **plain(self.arguments)}
-
-    @classmethod
-    def from_config(cls: type[M], config: Mapping[str, Any]) -> M:
-        """Return a new model of this class, the inverse of :meth:`to_config`.
-
-        Raises:
-            ConfigError: If the config is of another model, or a key is unknown, missing
-                or has a value that cannot work.
-        """
-        values = dict(config)
-        name = values.pop("model", cls.name)
-        if name != cls.name:
-            raise ConfigError(f"this is the config of {name!r}, not of {cls.name!r}.")
-        return build(cls, f"model {name!r}", with_encoding(values))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write config and weights to one file; see :func:`~sekgnn.models.save_model`.
-
-        Raises:
-            OutputError: If it cannot be written; an older file is then unchanged.
-        """
-        from sekgnn.models.model_file import save_model
-
-        save_model(self, path)
-
-    @classmethod
-    def load(cls: type[M], path: str | os.PathLike[str]) -> M:
-        """Return the model of this class that :meth:`save` wrote.
-
-        Raises:
-            ModelFileError: If the file is damaged, or of another model.
-        """
-        from sekgnn.models.model_file import load_model
-
-        return cast("M", load_model(path, cls))
 
     def __repr__(self) -> str:
         """Every constructor argument, and the number of parameters."""
@@ -523,17 +487,6 @@ def register_model(name: str) -> Callable[[C], C]:
         ConfigError: If the name is taken, or no module is decorated.
     """
     return MODELS.register(name)
-
-
-def with_encoding(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with ``encoding`` made of its plain values.
-
-    Raises:
-        ConfigError: If the encoding is unknown, or a value cannot work.
-    """
-    if isinstance(values.get("encoding"), Mapping):
-        return {**values, "encoding": encoding_from_dict(values["encoding"])}
-    return dict(values)
 
 
 class _Head(nn.Linear):

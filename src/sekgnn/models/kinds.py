@@ -93,7 +93,7 @@ describe_models(
             about=About(
                 "pairs of nodes",
                 "Maron et al., NeurIPS 2019",
-                "X'_vu = MLP([X_vu ‖ Σ_w MLP(X)_vw ∘ MLP(X)_wu])",
+                "X'_vu = σ(W_3 [X_vu ‖ Σ_w σ(W_1 X)_vw ∘ σ(W_2 X)_wu])",
                 "2fwl",
                 (1, 3),
             ),

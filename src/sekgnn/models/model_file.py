@@ -77,9 +77,7 @@ def save_model(
     write_atomically(path, lambda file: file.write(content))
 
 
-def load_model(
-    path: str | os.PathLike[str], kind: type[GraphModel] | None = None
-) -> GraphModel:
+def load_model(path: str | os.PathLike[str]) -> GraphModel:
     """Return the model in ``path``, in evaluation mode, on the CPU.
 
     Nothing is imported: a model, message or encoding of your own must have been
@@ -87,12 +85,11 @@ def load_model(
 
     Args:
         path: Written by :func:`save_model`.
-        kind: The class that it must be; any if left out.
 
     Raises:
-        ModelFileError: If the file is missing, damaged, or of another or unknown model.
+        ModelFileError: If the file is missing, damaged, or of an unknown model.
     """
-    models = load_models(path, kind)
+    models = load_models(path)
     if len(models) > 1:
         raise ModelFileError(
             f"{path} holds the {len(models)} networks of an ensemble; use load_models."
@@ -100,22 +97,40 @@ def load_model(
     return models[0]
 
 
-def load_models(
-    path: str | os.PathLike[str], kind: type[GraphModel] | None = None
-) -> list[GraphModel]:
+def load_models(path: str | os.PathLike[str]) -> list[GraphModel]:
     """Return all models in ``path``: one, or the members of an ensemble.
 
-    Takes and raises what :func:`load_model` does.
+    Raises what :func:`load_model` does.
     """
-    header, first, weights = _opened(path)
-    others = []
-    members = _parsed(header, "others", list, path) if "others" in header else []
-    for number, config in enumerate(members, start=1):
-        prefix = _prefix(number)
+    header, weights = _read(Path(path))
+    _check(header, weights, path)
+    configs = [_parsed(header, "config", dict, path)]
+    if "others" in header:
+        configs += _parsed(header, "others", list, path)
+    models = []
+    for number, config in reversed([*enumerate(configs)]):
+        prefix = _prefix(number)  # of all weights that are left, for the first
         names = [name for name in weights if name.startswith(prefix)]
         member = {name.removeprefix(prefix): weights.pop(name) for name in names}
-        others.append(_build(config, member, path, kind))
-    return [_build(first, weights, path, kind), *others]
+        models.append(_build(config, member, path))
+    return models[::-1]
+
+
+def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what :func:`save_model` was told about the model.
+
+    Raises:
+        ModelFileError: If the file is missing, damaged, not a model file, or says
+            nothing.
+    """
+    header, weights = _read(Path(path))
+    _check(header, weights, path)
+    if "about" not in header:
+        raise ModelFileError(
+            f"{path} holds a model without a task; it was not written by a run."
+        )
+    about: dict[str, Any] = _parsed(header, "about", dict, path)
+    return about
 
 
 def _sorted_header(content: bytes, metadata: dict[str, str]) -> bytes:
@@ -138,18 +153,9 @@ def _prefix(number: int) -> str:
 
 
 def _build(
-    config: dict[str, Any],
-    weights: dict[str, Tensor],
-    path: str | os.PathLike[str],
-    kind: type[GraphModel] | None,
+    config: dict[str, Any], weights: dict[str, Tensor], path: str | os.PathLike[str]
 ) -> GraphModel:
     """Return the model of a config with its weights."""
-    name = config.get("model")
-    if kind is not None and name != kind.name:
-        raise ModelFileError(
-            f"{path} holds a {name!r}, not a {kind.name!r}; use load_model to load "
-            "whatever it is."
-        )
     try:
         model = _built(config, weights)
     except ModelFileError as error:
@@ -180,36 +186,6 @@ def _built(config: dict[str, Any], weights: dict[str, Tensor]) -> GraphModel:
         return build_model(config)
 
 
-def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what :func:`save_model` was told about the model.
-
-    Raises:
-        ModelFileError: If the file is missing, damaged, not a model file, or says
-            nothing.
-    """
-    header, _, _ = _opened(path)
-    if "about" not in header:
-        raise ModelFileError(
-            f"{path} holds a model without a task; it was not written by a run."
-        )
-    about: dict[str, Any] = _parsed(header, "about", dict, path)
-    return about
-
-
-def _opened(
-    path: str | os.PathLike[str],
-) -> tuple[dict[str, str], dict[str, Any], dict[str, Tensor]]:
-    """Return header, config and weights of a file that is as it was written."""
-    header, weights = _read(Path(path))
-    config = _config(header, path)
-    if _digest(header, weights) != header.get("sha256"):
-        raise ModelFileError(
-            f"{path} is damaged: config and weights do not match their checksum; "
-            "get the file again."
-        )
-    return header, config, weights
-
-
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     """Return header and weights of a safetensors file."""
     try:
@@ -225,8 +201,10 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     return header, weights
 
 
-def _config(header: dict[str, str], path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the config of a header."""
+def _check(
+    header: dict[str, str], weights: dict[str, Tensor], path: str | os.PathLike[str]
+) -> None:
+    """Raise ModelFileError unless a file is as it was written."""
     if header.get("format") != FORMAT or "config" not in header:
         raise ModelFileError(f"{path} was not written by sekgnn: its header says so.")
     if header.get("format_version") != str(FORMAT_VERSION):
@@ -234,8 +212,11 @@ def _config(header: dict[str, str], path: str | os.PathLike[str]) -> dict[str, A
             f"{path} has format {header.get('format_version')}, this version reads "
             f"{FORMAT_VERSION}; load it with the version that wrote it."
         )
-    config: dict[str, Any] = _parsed(header, "config", dict, path)
-    return config
+    if _digest(header, weights) != header.get("sha256"):
+        raise ModelFileError(
+            f"{path} is damaged: config and weights do not match their checksum; "
+            "get the file again."
+        )
 
 
 def _parsed(

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from sekgnn import fields
 from sekgnn.checks import check_positive
+from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.models.graph_inputs import hops_of
-from sekgnn.models.graph_model import MODELS, GraphModel, with_encoding
+from sekgnn.models.graph_model import MODELS, GraphModel
 from sekgnn.parameters import build
 
 
@@ -27,30 +28,27 @@ def build_model(config: Mapping[str, Any]) -> GraphModel:
         'graph'
     """
     cls = MODELS.known(config.get("model"))
-    if issubclass(cls, GraphModel):
-        return cls.from_config(config)
-    return ModuleModel(cls, {k: v for k, v in config.items() if k != "model"})
+    values = {key: value for key, value in config.items() if key != "model"}
+    if isinstance(values.get("encoding"), Mapping):
+        values["encoding"] = encoding_from_dict(values["encoding"])
+    model = build(cls, f"model {cls.name!r}", values)  # type: ignore[attr-defined]
+    return model if isinstance(model, GraphModel) else ModuleModel(model, values)
 
 
 class ModuleModel(GraphModel):
     """A registered module of your own behind the interface of the other models.
 
     Args:
-        kind: Its class.
-        arguments: Of its constructor.
-
-    Attributes:
         module: The module.
+        arguments: With which it was made.
     """
 
-    def __init__(self, cls: type[nn.Module], arguments: Mapping[str, Any]) -> None:
-        """Make the module."""
+    def __init__(self, module: nn.Module, arguments: Mapping[str, Any]) -> None:
         nn.Module.__init__(self)
-        name: str = getattr(cls, "name", cls.__name__)
-        self.__dict__["name"] = name
-        values = with_encoding(arguments)
-        self.module: nn.Module = build(cls, f"model {name!r}", values)
-        bound = inspect.signature(cls).bind(**values)
+        self.module = module
+        cls: Any = type(module)
+        self.__dict__["name"] = cls.name
+        bound = inspect.signature(cls).bind(**arguments)
         bound.apply_defaults()
         given = bound.arguments
         self.__dict__["arguments"] = given
@@ -73,7 +71,7 @@ class ModuleModel(GraphModel):
 
     def forward(self, data: Any) -> Tensor:
         """Return the module's output for a batch whose hops are pairs."""
-        if fields.HOP_INDPTR in data and fields.HOP_EDGE_INDEX not in data:
+        if fields.HOPS in data and fields.HOP_EDGE_INDEX not in data:
             hops = hops_of(data, data.num_nodes, self.num_hops)
             pairs = [hops.pairs(k) for k in range(1, self.num_hops + 1)]
             data[fields.HOP_EDGE_INDEX] = torch.cat(

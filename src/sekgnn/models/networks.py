@@ -109,7 +109,6 @@ class Ridge(GraphModel):
     """
 
     learns: ClassVar[bool] = False
-    precise: ClassVar[bool] = True
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
         return []

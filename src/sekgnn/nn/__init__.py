@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from sekgnn.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from sekgnn.nn.batch_loader import BatchLoader, BatchSource
     from sekgnn.nn.choices import (
         Activation,
         Combine,
@@ -16,17 +15,20 @@ if TYPE_CHECKING:
         Standardize,
         Update,
     )
-    from sekgnn.nn.encoding_fusion import EncodingFusion
-    from sekgnn.nn.gine_plus_conv import GINEPlusConv
-    from sekgnn.nn.hop_loader import GraphSource, HopLoader
+    from sekgnn.nn.encoding_fusion import (
+        EncodingFusion,
+        MultisetFusion,
+        Multisets,
+        join_multisets,
+    )
+    from sekgnn.nn.hop_loader import HopLoader
     from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_features, hop_csr
     from sekgnn.nn.messages import MESSAGES, Message, register_message
     from sekgnn.nn.mlp import MLP
-    from sekgnn.nn.multiset_fusion import MultisetFusion, Multisets, join_multisets
-    from sekgnn.nn.neighbor_loader import HopNeighborLoader, SeedSource
+    from sekgnn.nn.neighbor_loader import HopNeighborLoader
     from sekgnn.nn.pooling import GraphReadout, JumpingKnowledge, membership
     from sekgnn.nn.ppgn_block import PairLayout, PPGNBlock, pair_layout
-    from sekgnn.nn.sek_conv import HopCombine, SEKConv
+    from sekgnn.nn.sek_conv import GINEPlusConv, HopCombine, SEKConv
     from sekgnn.nn.sparse_sum import Csr, csr_sum
     from sekgnn.nn.standardizer import Standardizer
 
@@ -34,8 +36,6 @@ __all__ = [
     "MESSAGES",
     "MLP",
     "Activation",
-    "BatchLoader",
-    "BatchSource",
     "Combine",
     "Csr",
     "EdgeFeatures",
@@ -43,7 +43,6 @@ __all__ = [
     "Fusion",
     "GINEPlusConv",
     "GraphReadout",
-    "GraphSource",
     "HopCSR",
     "HopCombine",
     "HopLoader",
@@ -58,7 +57,6 @@ __all__ = [
     "PPGNBlock",
     "PairLayout",
     "SEKConv",
-    "SeedSource",
     "Standardize",
     "Standardizer",
     "Update",

@@ -96,11 +96,6 @@ class EpochBatches:
         if len(self.starts) > 1 and count - self.starts[-1] < max(world, 2):
             self.starts.pop()
 
-    @property
-    def sampler(self) -> EpochBatches:
-        """Itself: Lightning looks here for ``set_epoch``."""
-        return self
-
     def set_epoch(self, epoch: int) -> None:
         """Make ``epoch`` the next one."""
         self.epoch = epoch
@@ -132,10 +127,7 @@ class EpochBatches:
         assert self.blocks is not None
         turn = rng.permutation(int(self.blocks.max(initial=0)) + 1)
         window = turn[self.blocks] // WINDOW
-        order: NDArray[np.int64] = self.chosen[
-            np.lexsort((rng.random(window.size), window))
-        ]
-        return order
+        return self.chosen[np.lexsort((rng.random(window.size), window))]
 
 
 class BatchLoader(DataLoader[Any]):
@@ -161,11 +153,6 @@ class BatchLoader(DataLoader[Any]):
         order: EpochBatches | None = None,
         **kwargs: Any,
     ) -> None:
-        for name in ("collate_fn", "generator", "dataset"):
-            if name in kwargs:
-                raise ConfigError(
-                    f"{type(self).__name__} sets {name} itself; leave it out."
-                )
         if resample and kwargs.get("persistent_workers"):
             raise ConfigError(
                 "persistent workers would keep the neighbours of the first epoch; "

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
-from sekgnn.nn.kernels import group
 from sekgnn.nn.sparse_sum import Csr, csr_sum
+
+Ints = NDArray[np.int64]
 
 _MOST = 2**31 - 1
 
@@ -175,18 +179,39 @@ def _check_pairs(edges: Tensor, order: Tensor, num_nodes: int, num_hops: int) ->
         )
 
 
+def by_key(keys: Ints, values: Ints, size: int) -> tuple[Ints, NDArray[np.int32]]:
+    """Return where each key begins, and the values sorted by key, in linear time.
+
+    Equal keys keep their order, as from CSR to CSC.
+
+    Args:
+        keys: Numbers in 0..R-1, ``[M]``.
+        values: Numbers that fit 32 bits, ``[M]``.
+        size: R.
+
+    Returns:
+        int64 ``[R + 1]`` and int32 ``[M]``.
+    """
+    each = np.arange(keys.size + 1)
+    rows = csr_array((values.astype(np.int32), keys, each), shape=(keys.size, size))
+    columns = rows.tocsc()
+    return columns.indptr.astype(np.int64), columns.data
+
+
+def transposed(
+    indptr: NDArray[Any], indices: NDArray[np.int32], num_nodes: int
+) -> tuple[Ints, NDArray[np.int32]]:
+    """Return hop-major rows transposed hop by hop, with nodes in rising order."""
+    row = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
+    receiver = row % max(num_nodes, 1)
+    return by_key(row - receiver + indices, receiver, indptr.size - 1)
+
+
 def grouped(keys: Tensor, values: Tensor, rows: int) -> tuple[Tensor, Tensor]:
     """Return row starts and the values sorted by row, both int32."""
     if keys.is_cpu:
-        indptr = keys.new_empty(rows + 1, dtype=torch.int32)
-        out = keys.new_empty(keys.shape, dtype=torch.int32)
-        group(
-            keys.contiguous().numpy(),
-            values.contiguous().numpy(),
-            indptr.numpy(),
-            out.numpy(),
-        )
-        return indptr, out
+        starts, ordered = by_key(keys.numpy(), values.numpy(), rows)
+        return torch.from_numpy(starts).int(), torch.from_numpy(ordered)
     indptr = keys.new_zeros(rows + 1, dtype=torch.int32)
     indptr[1:] = torch.bincount(keys, minlength=rows).cumsum(0)
     return indptr, values[keys.argsort(stable=True)].int()

@@ -1,8 +1,6 @@
-"""Compiled loops over compressed sparse rows (group, cut out, sample), and trees."""
+"""Compiled loops: hops cut out of a dataset, or sampled around seeds, and trees."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,68 +15,6 @@ Ints = NDArray[np.int32]
 
 
 @kernel
-def group(
-    keys: NDArray[np.int64],
-    values: NDArray[np.int64],
-    indptr: NDArray[Any],
-    grouped: Ints,
-) -> None:
-    """Sort ``values`` by ``keys``, stable, in linear time.
-
-    Args:
-        keys: Numbers in 0..R-1, int64 ``[M]``.
-        values: What to sort, int64 ``[M]``.
-        indptr: Receives where each key starts, int32 or int64 ``[R + 1]``.
-        grouped: Receives the values, int32 ``[M]``.
-    """
-    for r in range(indptr.size):
-        indptr[r] = 0
-    for key in keys:
-        indptr[key + 1] += 1
-    for r in range(indptr.size - 1):
-        indptr[r + 1] += indptr[r]
-    place = indptr[:-1].copy()
-    for p in range(keys.size):
-        grouped[place[keys[p]]] = values[p]
-        place[keys[p]] += 1
-
-
-@kernel
-def transpose(
-    indptr: NDArray[Any],
-    indices: Ints,
-    num_nodes: int,
-    t_indptr: NDArray[Any],
-    t_indices: Ints,
-) -> None:
-    """Transpose every hop's block: row u of the answer holds the v whose row has u.
-
-    Args:
-        indptr: Hop-major rows, int32 ``[K N + 1]``.
-        indices: Nodes, int32 ``[M]``.
-        num_nodes: N.
-        t_indptr: Receives the row starts, int32 ``[K N + 1]``.
-        t_indices: Receives the nodes, rising in every row, int32 ``[M]``.
-    """
-    rows = indptr.size - 1
-    for r in range(rows + 1):
-        t_indptr[r] = 0
-    for r in range(rows):
-        base = r // num_nodes * num_nodes
-        for p in range(indptr[r], indptr[r + 1]):
-            t_indptr[base + indices[p] + 1] += 1
-    for r in range(rows):
-        t_indptr[r + 1] += t_indptr[r]
-    place = t_indptr[:-1].copy()
-    for r in range(rows):
-        base = r // num_nodes * num_nodes
-        for p in range(indptr[r], indptr[r + 1]):
-            target = base + indices[p]
-            t_indices[place[target]] = r - base
-            place[target] += 1
-
-
-@kernel
 def cut_hops(
     indptr: NDArray[np.int64],
     indices: Ints,
@@ -88,15 +24,8 @@ def cut_hops(
 ) -> tuple[Ints, Ints]:
     """Return the hops of a batch, renumbered: one straight copy per hop and graph.
 
-    Args:
-        indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
-        indices: Nodes, numbered over the dataset, int32 ``[M]``.
-        node_ptr: First node of every graph, int64 ``[G + 1]``.
-        chosen: Graphs of the batch, int64 ``[B]``.
-        num_hops: K.
-
-    Returns:
-        Row starts, int32 ``[K N_batch + 1]``, and nodes, int32 ``[M_batch]``.
+    Hop-major rows ``[K N + 1]`` and nodes ``[M]`` of the dataset, of which graph g has
+    the nodes from ``node_ptr[g]``, become those of the graphs ``chosen``.
     """
     total, rows, pairs = node_ptr[-1], 0, 0
     for k in range(num_hops):
@@ -123,46 +52,6 @@ def cut_hops(
 
 
 @kernel
-def sample_rows(
-    indptr: NDArray[np.int64],
-    indices: Ints,
-    node_ptr: NDArray[np.int64],
-    num_hops: int,
-    limit: int,
-    seed: np.uint64,
-    out_indptr: NDArray[np.int64],
-    out_indices: Ints,
-) -> None:
-    """Keep at most ``limit`` nodes of every row, as ``hop_pairs(max_neighbors=)`` does.
-
-    Args:
-        indptr: Hop-major rows of the whole dataset, int64 ``[K N + 1]``.
-        indices: Nodes, numbered over the dataset, int32 ``[M]``.
-        node_ptr: First node of every graph, int64 ``[G + 1]``.
-        num_hops: K.
-        limit: c.
-        seed: Seed of the samples.
-        out_indptr: Row starts of the answer, int64 ``[K N + 1]``, already filled.
-        out_indices: Receives the nodes, int32.
-    """
-    total = node_ptr[-1]
-    keys = np.empty(limit, dtype=np.uint64)
-    for k in range(num_hops):
-        for g in range(node_ptr.size - 1):
-            first = node_ptr[g]
-            for v in range(first, node_ptr[g + 1]):
-                r = k * total + v
-                row = indices[indptr[r] : indptr[r + 1]]
-                target = out_indices[out_indptr[r] : out_indptr[r + 1]]
-                if row.size <= limit:
-                    for i in range(row.size):
-                        target[i] = row[i]
-                else:
-                    state = hop_state(seed, v - first, k + 1)
-                    sample_level(row, first, state, keys, target)
-
-
-@kernel
 def sample_neighborhood(
     graph: CsrGraph,
     seeds: NDArray[np.int64],
@@ -174,15 +63,8 @@ def sample_neighborhood(
     """Return the nodes that seeds reach in ``depth`` layers, and their sampled hops.
 
     Memory is that of the answer and of the largest ball of K hops that is met. The
-    samples are those of ``hop_pairs(max_neighbors=limit, seed=seed)``.
-
-    Args:
-        graph: The graph.
-        seeds: Different nodes, int64 ``[B]``.
-        num_hops: K.
-        limit: c, or -1 for all.
-        depth: Layers L; only nodes that are reached before the last have hops.
-        seed: Seed of the samples.
+    samples are those of ``hop_pairs(max_neighbors=limit, seed=seed)``; a ``limit`` of
+    -1 keeps all. Only nodes that are reached before the last layer have hops.
 
     Returns:
         nodes: Seeds first, layer by layer, int32 ``[N]``.
@@ -281,34 +163,6 @@ def sample_neighborhood(
 
 
 @kernel
-def hop_major(
-    sizes: NDArray[np.int64],
-    flat: Ints,
-    num_nodes: int,
-    num_hops: int,
-    indptr: Ints,
-    indices: Ints,
-) -> None:
-    """Bring the rows of :func:`sample_neighborhood` into hop-major order.
-
-    ``indptr`` is ``[K N + 1]``, and nodes without hops have empty rows.
-    """
-    starts = np.zeros(sizes.size + 1, dtype=np.int64)
-    for r in range(sizes.size):
-        starts[r + 1] = starts[r] + sizes[r]
-    indptr[0] = 0
-    filled = 0
-    for k in range(num_hops):
-        for v in range(num_nodes):
-            r = v * num_hops + k
-            if r < sizes.size:
-                for p in range(starts[r], starts[r + 1]):
-                    indices[filled] = flat[p]
-                    filled += 1
-            indptr[k * num_nodes + v + 1] = filled
-
-
-@kernel
 def add_leaves(
     feature: Ints,
     threshold: NDArray[np.float64],
@@ -322,7 +176,7 @@ def add_leaves(
 ) -> None:
     """Add to ``out[r, column[t]:]`` the values of the leaf of row r in every tree t.
 
-    Arguments are those of :class:`~sekgnn.nn.decision_trees.DecisionTrees`.
+    Arguments are those of :class:`~sekgnn.models.forest.DecisionTrees`.
     """
     for t in range(start.size):
         for r in range(x.shape[0]):

@@ -178,19 +178,9 @@ def mix_backward(
     and that of w is :math:`\sum_u x_u \odot t_u`: the sums of the forward pass are not
     needed again.
 
-    Args:
-        floor: As in the forward pass.
-        t_indptr: Row starts of the transposed hops, int32.
-        t_indices: Their nodes, int32 ``[M]``.
-        base: The row of node 0 in the first hop that is read.
-        sources: As in the forward pass.
-        which: As in the forward pass.
-        weights: ``[1 + K, C]``.
-        grad: Gradient of the sum, ``[N, C]``.
-        out: Receives the gradients of the sources, ``[S, N, C]``.
-        grad_weights: Added to, float64 ``[1 + K, C]``.
-        start: First node.
-        stop: Node after the last.
+    Args are those of the forward pass, with the rows of the transposed hops, ``grad``
+    ``[N, C]`` that of the sum, ``out`` ``[S, N, C]`` to receive those of the sources,
+    and ``grad_weights``, float64 ``[1 + K, C]``, to be added to.
     """
     products = np.zeros_like(weights)
     for block in range(start, stop, _BLOCK):

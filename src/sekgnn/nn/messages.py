@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from sekgnn.errors import ConfigError
-from sekgnn.nn.fused_hops import hop_mix
 from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_sum
 from sekgnn.nn.mlp import Linear, reset_children
+from sekgnn.nn.sparse_sum import hop_mix
 from sekgnn.registry import Registry
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -62,22 +62,11 @@ class Message(nn.Module):
         raise NotImplementedError
 
 
-class _Messages(Registry[nn.Module]):
-    """Messages by name; a function is wrapped in a module."""
+class _Messages(Registry[Any]):
+    """Messages by name: classes of modules, and functions."""
 
     def takes(self, cls: object) -> bool:
-        return super().takes(cls) or inspect.isroutine(cls)
-
-    def add(self, name: str, cls: Any) -> type[nn.Module]:
-        if not inspect.isroutine(cls):
-            return super().add(name, cls)
-        members = {
-            "made_of": cls,
-            "forward": lambda self, z, hops, k: cls(z, hops, k),
-            "__module__": cls.__module__,
-            "__qualname__": cls.__qualname__,
-        }
-        return super().add(name, type(cls.__name__, (Message,), members))
+        return inspect.isroutine(cls) or super().takes(cls)
 
 
 MESSAGES = _Messages("message", nn.Module)
@@ -109,24 +98,28 @@ def register_message(name: str) -> Callable[[T], T]:
     return MESSAGES.register(name)
 
 
-def make_message(name: str, channels: int, num_hops: int, **options: Any) -> nn.Module:
+def make_message(
+    name: str, channels: int, num_hops: int, **options: Any
+) -> Callable[..., Tensor]:
     """Return the message of that name; options that it does not take are left out.
 
     Raises:
         ConfigError: If there is none, or it does not read edge features.
     """
-    cls = MESSAGES.known(name)
+    message = MESSAGES.known(name)
     if options.get("edge_channels") and not reads_edges(name):
         reading = [other for other in MESSAGES if reads_edges(other)]
         raise ConfigError(
             f"message={name!r} does not read edge features; use one of {reading}, or "
             "edge_channels=0."
         )
-    known = inspect.signature(cls).parameters.values()
-    names = {parameter.name for parameter in known}
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in known):
-        options = {key: value for key, value in options.items() if key in names}
-    return cls(channels, num_hops, **options)
+    if inspect.isroutine(message):
+        return message
+    known = inspect.signature(message).parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        options = {key: value for key, value in options.items() if key in known}
+    made: nn.Module = message(channels, num_hops, **options)
+    return made
 
 
 def reads_edges(name: str) -> bool:

@@ -16,7 +16,9 @@ from sekgnn.checks import check_positive, check_seed
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, as_graph
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
-from sekgnn.nn.kernels import hop_major, sample_neighborhood, transpose
+from sekgnn.nn.hop_loader import Ints, positions, starts
+from sekgnn.nn.hop_matrices import HopCSR, transposed
+from sekgnn.nn.kernels import sample_neighborhood
 from sekgnn.walks.between import walks_between
 
 
@@ -28,23 +30,13 @@ class Rows(Protocol):
 
 
 class SeedSource(BatchSource):
-    """Seeds of one graph: nodes, or pairs of nodes.
+    """Seeds of one graph: nodes, or pairs of nodes; see :class:`HopNeighborLoader`.
 
-    Layer by layer, every node that is needed gets
-    at most c nodes of each of its hops, so a batch holds O(B (K c)^L) nodes, whatever
-    the size of the graph. The sample of a hop is that of
-    :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop alone. Batches of
-    pairs also hold what walks between the two say, ``pair_walks``.
-
-    Args:
-        graph: The graph, which may be mapped.
-        items: Seeds that batches are made of, int64 ``[I]``, or ``[I, 2]`` for pairs.
-        num_hops: K.
-        num_layers: L of the model.
-        max_neighbors: c; ``None`` for all.
-        rows: Fields of nodes: ``x``, ``sub_enc``, ...
-        item_fields: Fields of seeds, such as ``y``, with one row per item.
-        seed: Of the samples.
+    Layer by layer, every node that is needed gets at most c nodes of each of its hops,
+    so a batch holds O(B (K c)^L) nodes, whatever the size of the graph. The sample of a
+    hop is that of :func:`~sekgnn.hops.hop_pairs`, a function of seed, node and hop
+    alone. Batches of pairs also hold what walks between the two say, ``pair_walks``.
+    ``rows`` are fields of nodes, and ``item_fields`` those of seeds, such as ``y``.
     """
 
     def __init__(
@@ -93,33 +85,44 @@ class SeedSource(BatchSource):
             self.num_layers,
             np.uint64(self.seed),
         )
-        count = self.num_hops * nodes.size + 1
-        if max(count, flat.size) >= 2**31:
+        if max(self.num_hops * nodes.size + 1, flat.size) >= 2**31:
             raise ConfigError("a batch is too large; use a smaller batch_size.")
-        indptr, indices = np.empty(count, np.int32), np.empty(flat.size, np.int32)
-        hop_major(sizes, flat, nodes.size, self.num_hops, indptr, indices)
-        t_indptr, t_indices = np.empty_like(indptr), np.empty_like(indices)
-        transpose(indptr, indices, nodes.size, t_indptr, t_indices)
+        indptr, indices = _hop_major(sizes, flat, nodes.size, self.num_hops)
+        t_indptr, t_indices = transposed(indptr, indices, nodes.size)
         batch = Data(num_nodes=nodes.size)
-        for name, array in (
-            (fields.HOP_INDPTR, indptr),
-            (fields.HOP_INDICES, indices),
-            (fields.HOP_T_INDPTR, t_indptr),
-            (fields.HOP_T_INDICES, t_indices),
-            (fields.SEEDS, where.reshape(self.items[chosen].shape)),
-            (fields.GRAPH_NUMBER, chosen),
-        ):
-            batch[name] = torch.from_numpy(array)
+        batch[fields.SEEDS] = torch.from_numpy(where.reshape(self.items[chosen].shape))
+        batch[fields.GRAPH_NUMBER] = torch.from_numpy(chosen)
         if self.items.ndim == 2:
             walks = walks_between(self.graph, self.items[chosen])
             batch[fields.PAIR_WALKS] = torch.from_numpy(walks.astype(np.float32))
-        batch[fields.NUM_HOPS] = self.num_hops
+        batch[fields.HOPS] = HopCSR(
+            torch.from_numpy(indptr).int(),
+            torch.from_numpy(indices),
+            torch.from_numpy(t_indptr).int(),
+            torch.from_numpy(t_indices),
+            self.num_hops,
+        )
         batch[fields.NODE_NUMBER] = torch.from_numpy(nodes.astype(np.int64))
         for name, rows in self.rows.items():
             batch[name] = torch.from_numpy(np.ascontiguousarray(rows[nodes]))
         for name, values in self.item_fields.items():
             batch[name] = values[torch.from_numpy(chosen)]
         return batch
+
+
+def _hop_major(
+    sizes: Ints, flat: NDArray[np.int32], num_nodes: int, num_hops: int
+) -> tuple[Ints, NDArray[np.int32]]:
+    """Return the rows of :func:`sample_neighborhood`, hop after hop.
+
+    Nodes after the first R, which have no hops there, have empty rows.
+    """
+    rows = np.zeros((num_hops, num_nodes), dtype=np.int64)
+    by_node = sizes.reshape(-1, num_hops)  # [R, K]
+    rows[:, : len(by_node)] = by_node.T
+    order = np.arange(sizes.size).reshape(by_node.shape).T.ravel()
+    places, _ = positions(starts(sizes), order)
+    return starts(rows.ravel()), flat[places.numpy()]
 
 
 class HopNeighborLoader(BatchLoader):

@@ -9,6 +9,7 @@ from typing import get_args
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn.aggr import Set2Set
+from torch_geometric.utils import softmax
 
 from sekgnn.checks import check_choice, check_positive
 from sekgnn.errors import ConfigError
@@ -228,16 +229,11 @@ class GraphReadout(nn.Module):
     def _attention(self, h: Tensor, graphs: Csr) -> Tensor:
         """Return the weighted sum, ``[G, C]``."""
         assert self.score is not None
-        scores: Tensor = (
-            self.score(h).float() if h.dtype.itemsize < 4 else self.score(h)
-        )
-        owner = graphs.t_indices.long().unsqueeze(1)  # [N, 1]
+        scores: Tensor = self.score(h)
+        scores = scores.float() if h.dtype.itemsize < 4 else scores  # [N, 1]
         size = graphs.indptr.size(0) - 1
-        highest = scores.detach().new_full((size, 1), -torch.inf)
-        highest = highest.scatter_reduce(0, owner, scores.detach(), "amax")
-        share = (scores - highest.index_select(0, owner[:, 0])).exp()  # [N, 1]
-        total = csr_sum(share, graphs).index_select(0, owner[:, 0])  # [N, 1], >= 1
-        return csr_sum(share / total * h, graphs)
+        share = softmax(scores, graphs.t_indices.long(), num_nodes=size)
+        return csr_sum(share * h, graphs)
 
     def extra_repr(self) -> str:
         return f"{self.channels}, readout={self.readout!r}"

@@ -1,23 +1,30 @@
-r"""The sparse product behind every aggregation, differentiable, on any device.
+r"""Sums over sparse rows, behind every aggregation: differentiable, on any device.
 
-One operator, ``sekgnn::csr_sum``, is registered with PyTorch: a compiled loop on the
-CPU, PyTorch's own sparse product on every other device, and a shape rule for
-``torch.compile``. ``docs/models.md`` says why.
+``csr_sum`` is one sparse product. ``hop_mix`` is the message of several hops in one
+pass; on the CPU it reads the sources and writes the result, without the ReLU, the sums
+per hop or the scaled sums in between, which otherwise pass through memory one by one,
+forward and backward. Both are operators of PyTorch: a compiled loop on the CPU,
+PyTorch's sparse product on every other device, and a shape rule for ``torch.compile``.
+``docs/models.md`` says why.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from sekgnn.parallel import run_chunks
+
+if TYPE_CHECKING:
+    from sekgnn.nn.hop_matrices import HopCSR
 
 _PARALLEL_WORK = 1 << 21  # additions below which threads cost more than they save
 
@@ -70,17 +77,85 @@ def csr_sum(x: Tensor, csr: Csr) -> Tensor:
     """
     if x.dtype in (torch.float32, torch.float64):
         return _apply(x, *csr)
-    out = _apply(x.float(), *csr)
+    return _returned(_apply(x.float(), *csr), x)
+
+
+def hop_mix(
+    sources: Sequence[Tensor],
+    which: Sequence[int],
+    weights: Tensor,
+    hops: HopCSR,
+    *,
+    first_hop: int = 1,
+    rectify: bool,
+) -> Tensor:
+    r"""Return the weighted sum over a node itself and its hops.
+
+    .. math:: y_v = w_0 \odot x^{(0)}_v + \sum_{k=1}^{K} w_k \odot
+              \sum_{u \in N_k(v)} \rho(x^{(k)}_u), \qquad \rho = \mathrm{ReLU}
+              \text{ or the identity}
+
+    Half precision is treated as by :func:`csr_sum`. There is a first gradient only.
+
+    Args:
+        sources: The distinct :math:`x^{(k)}`, each ``[N, C]``.
+        which: The source of the node itself, and of each hop, ``[1 + K]``.
+        weights: :math:`w_0, \dots, w_K`, ``[1 + K, C]``, or ``[1 + K, 1]`` for all
+            channels alike.
+        hops: At least ``first_hop + K - 1`` hops.
+        first_hop: The hop of :math:`w_1`; those after it follow.
+        rectify: Whether :math:`\rho` is ReLU.
+
+    Returns:
+        ``[N, C]``.
+    """
+    kind = sources[0].dtype
+    if kind not in (torch.float32, torch.float64):
+        out = hop_mix(
+            [x.float() for x in sources],
+            which,
+            weights.float(),
+            hops,
+            first_hop=first_hop,
+            rectify=rectify,
+        )
+        return _returned(out, sources[0])
+    sources = [x.to(kind) for x in sources]
+    weights = weights.to(kind)
+    if len(which) == 1:  # no hop at all
+        return weights[0] * sources[which[0]]
+    if not sources[0].is_cpu:
+        return _composed(sources, which, weights, hops, first_hop, rectify)
+    mixed: Tensor = _HopMix.apply(  # type: ignore[no-untyped-call]
+        weights, *hops[:4], list(which), first_hop, rectify, *sources
+    )
+    return mixed
+
+
+def _composed(
+    sources: Sequence[Tensor],
+    which: Sequence[int],
+    weights: Tensor,
+    hops: HopCSR,
+    first_hop: int,
+    rectify: bool,
+) -> Tensor:
+    """Return the same from the sum of one hop at a time."""
+    out = weights[0] * sources[which[0]]
+    sent = [x.relu() if rectify else x for x in sources]
+    for k in range(1, len(which)):
+        received = csr_sum(sent[which[k]], hops.hop(first_hop + k - 1))
+        out = torch.addcmul(out, weights[k], received)
+    return out
+
+
+def _returned(out: Tensor, x: Tensor) -> Tensor:
+    """Return a sum in the type of its input, unless that is cast automatically."""
     return out if torch.is_autocast_enabled(x.device.type) else out.to(x.dtype)
 
 
 def row_chunks(indptr: NDArray[np.int32], channels: int) -> list[tuple[int, int]]:
-    """Cut the rows of a CSR into pieces of equal work; one piece if that is little.
-
-    Args:
-        indptr: Row starts, ``[R + 1]``.
-        channels: Additions per entry.
-    """
+    """Cut rows into pieces of equal work, ``channels`` additions per entry."""
     rows, entries = indptr.size - 1, int(indptr[-1] - indptr[0])
     threads = torch.get_num_threads()
     if threads == 1 or entries * channels < _PARALLEL_WORK:
@@ -90,7 +165,7 @@ def row_chunks(indptr: NDArray[np.int32], channels: int) -> list[tuple[int, int]
     return list(pairwise([0, *cuts, rows]))
 
 
-def run_rows(
+def _run_rows(
     work: Callable[[int, int, int], object], chunks: list[tuple[int, int]]
 ) -> None:
     """Call ``work(number, start, stop)`` for every chunk, on PyTorch's threads."""
@@ -114,7 +189,7 @@ def _cpu_sum(
     ptr = indptr.numpy()
     entries = x.new_empty(0) if weights is None else weights.to(x.dtype)
     args = ptr, indices.numpy(), entries.numpy(), x.contiguous().numpy(), out.numpy()
-    run_rows(
+    _run_rows(
         lambda _, start, stop: row_sums(*args, start, stop),
         row_chunks(ptr, x.size(1)),
     )
@@ -141,24 +216,88 @@ def _any_device_sum(
     return matrix @ x
 
 
-def _shape_of_sum(
-    x: Tensor, indptr: Tensor, indices: Tensor, weights: Tensor | None = None
+def _mix(
+    sources: list[Tensor],
+    which: list[int],
+    weights: Tensor,
+    indptr: Tensor,
+    indices: Tensor,
+    first_hop: int,
+    rectify: bool,
 ) -> Tensor:
-    return x.new_empty((indptr.size(0) - 1, x.size(1)))
+    """Return y by the compiled loop."""
+    from sekgnn.nn.lane_kernels import mix_forward
+
+    kept = [x.contiguous() for x in sources]  # alive as long as their addresses
+    out = kept[0].new_empty(kept[0].shape)
+    chunks, args = _read(kept, which, weights, indptr, indices, first_hop, rectify)
+    args.append(out.numpy())
+    _run_rows(lambda _, start, stop: mix_forward(*[*args, start, stop]), chunks)
+    return out
 
 
-LIBRARY: Any = torch.library.Library("sekgnn", "FRAGMENT")  # type: ignore[no-untyped-call]
-if not hasattr(torch.ops.sekgnn, "csr_sum"):
-    LIBRARY.define(
-        "csr_sum(Tensor x, Tensor indptr, Tensor indices, Tensor? weights=None)"
-        " -> Tensor"
+def _mix_backward(
+    grad: Tensor,
+    sources: list[Tensor],
+    which: list[int],
+    weights: Tensor,
+    t_indptr: Tensor,
+    t_indices: Tensor,
+    first_hop: int,
+    rectify: bool,
+) -> tuple[Tensor, Tensor]:
+    """Return the gradients of the sources, ``[S, N, C]``, and of the weights."""
+    from sekgnn.nn.lane_kernels import mix_backward
+
+    kept = [x.contiguous() for x in sources]
+    out = grad.new_empty((len(kept), *grad.shape))
+    chunks, args = _read(kept, which, weights, t_indptr, t_indices, first_hop, rectify)
+    args += [grad.contiguous().numpy(), out.numpy()]
+    parts = np.zeros((len(chunks), len(which), grad.size(1)))
+    _run_rows(
+        lambda i, start, stop: mix_backward(*[*args, parts[i], start, stop]), chunks
     )
-    LIBRARY.impl("csr_sum", _any_device_sum, "CompositeExplicitAutograd")
-    LIBRARY.impl("csr_sum", _cpu_sum, "CPU")
-    torch.library.register_fake("sekgnn::csr_sum", _shape_of_sum, lib=LIBRARY)
+    return out, torch.from_numpy(parts.sum(0)).to(grad.dtype)
 
 
-def chosen(name: str, direct: Callable[..., Any], x: Tensor) -> Callable[..., Any]:
+def _read(
+    sources: list[Tensor],
+    which: list[int],
+    weights: Tensor,
+    indptr: Tensor,
+    indices: Tensor,
+    first_hop: int,
+    rectify: bool,
+) -> tuple[list[tuple[int, int]], list[Any]]:
+    """Return chunks of nodes, and what both loops read."""
+    (n, channels), ptr = sources[0].shape, indptr.numpy()
+    base = (first_hop - 1) * n
+    floor = 0.0 if rectify else -np.inf
+    addresses = np.array([x.data_ptr() for x in sources])
+    args = [floor, ptr, indices.numpy(), base, addresses, np.array(which),
+            weights.contiguous().numpy()]  # fmt: skip
+    return row_chunks(ptr[base : base + n + 1], channels * (len(which) - 1)), args
+
+
+_operator = torch.library.custom_op("sekgnn::csr_sum", _any_device_sum, mutates_args=())
+_operator.register_kernel("cpu", _cpu_sum)
+_operator.register_fake(
+    lambda x, indptr, *_: x.new_empty((indptr.size(0) - 1, x.size(1)))
+)
+torch.library.custom_op("sekgnn::hop_mix", _mix, mutates_args=()).register_fake(
+    lambda sources, *_: sources[0].new_empty(sources[0].shape)
+)
+torch.library.custom_op(
+    "sekgnn::hop_mix_backward", _mix_backward, mutates_args=()
+).register_fake(
+    lambda grad, sources, which, weights, *_: (
+        grad.new_empty((len(sources), *grad.shape)),
+        weights.new_empty(weights.shape),
+    )
+)
+
+
+def _chosen(name: str, direct: Callable[..., Any], x: Tensor) -> Callable[..., Any]:
     """Return an operator, or on the CPU what it does there: to look it up costs time.
 
     Only ``torch.compile`` must see the operator itself.
@@ -170,7 +309,7 @@ def chosen(name: str, direct: Callable[..., Any], x: Tensor) -> Callable[..., An
 
 
 class _CsrSum(torch.autograd.Function):
-    """The operator with its gradient; the gradient has one too."""
+    """The sum with its gradient; the gradient has one too."""
 
     @staticmethod
     def forward(
@@ -184,7 +323,7 @@ class _CsrSum(torch.autograd.Function):
         t_weights: Tensor | None,
     ) -> Tensor:
         ctx.save_for_backward(indptr, indices, weights, t_indptr, t_indices, t_weights)
-        return chosen("csr_sum", _cpu_sum, x)(x, indptr, indices, weights)
+        return _chosen("csr_sum", _cpu_sum, x)(x, indptr, indices, weights)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
@@ -196,3 +335,43 @@ class _CsrSum(torch.autograd.Function):
 def _apply(x: Tensor, *csr: Tensor | None) -> Tensor:
     out: Tensor = _CsrSum.apply(x, *csr)  # type: ignore[no-untyped-call]
     return out
+
+
+class _HopMix(torch.autograd.Function):
+    """The fused sum with its gradient, which has none itself."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        weights: Tensor,
+        indptr: Tensor,
+        indices: Tensor,
+        t_indptr: Tensor,
+        t_indices: Tensor,
+        which: list[int],
+        first_hop: int,
+        rectify: bool,
+        *sources: Tensor,
+    ) -> Tensor:
+        work = _chosen("hop_mix", _mix, weights)
+        spread = weights.expand(-1, sources[0].size(1))
+        ctx.save_for_backward(weights, t_indptr, t_indices, *sources)
+        ctx.rest = which, first_hop, rectify
+        out: Tensor = work(
+            list(sources), which, spread, indptr, indices, first_hop, rectify
+        )
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        weights, t_indptr, t_indices, *sources = ctx.saved_tensors
+        which, first_hop, rectify = ctx.rest
+        work = _chosen("hop_mix_backward", _mix_backward, weights)
+        spread = weights.expand(-1, sources[0].size(1))
+        gx, gw = work(
+            grads[0], sources, which, spread, t_indptr, t_indices, first_hop, rectify
+        )
+        if gw.size(1) > weights.size(1):
+            gw = gw.sum(1, keepdim=True)
+        return (gw, *[None] * 7, *gx.unbind(0))

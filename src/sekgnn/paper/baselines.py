@@ -36,7 +36,6 @@ class GraphSAGE(GraphModel):
     takes_seeds: ClassVar[bool] = True
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return the one branch."""
 
         def layer(width: int) -> nn.Module:
             return _PygLayer(SAGEConv(width, options.hidden_channels))
@@ -93,7 +92,6 @@ class _PNAStack(LayerStack):
         options: ModelOptions,
         make_layer: Callable[[int], nn.Module],
     ) -> None:
-        """Make the layers."""
         super().__init__(in_channels, options, make_layer)
         self.set_mean(1.0)
 
@@ -119,13 +117,11 @@ class _PygLayer(nn.Module):
     """A layer of PyG in a stack: it reads the last representation and the edges."""
 
     def __init__(self, conv: Any, *, reads_edges: bool = False) -> None:
-        """Keep the layer."""
         super().__init__()
         self.conv = conv
         self.reads_edges = reads_edges
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         self.conv.reset_parameters()
 
     def forward(self, history: Sequence[Tensor], inputs: GraphInputs) -> Tensor:
@@ -153,7 +149,6 @@ class DGCNN(GraphModel):
     """
 
     def encoders(self, options: DGCNNOptions) -> list[nn.Module]:
-        """Return the one branch."""
         return [_MeanLayers(self.in_channels, options)]
 
     def make_readout(self, channels: int, options: DGCNNOptions) -> nn.Module:
@@ -165,7 +160,6 @@ class _MeanLayers(nn.Module):
     """The layers of DGCNN, side by side: all of one width, and one channel at last."""
 
     def __init__(self, in_channels: int, options: DGCNNOptions) -> None:
-        """Make the layers."""
         super().__init__()
         channels, num_layers = options.hidden_channels, options.num_layers
         self.embedding = None if in_channels else NodeEmbedding(0, channels)
@@ -177,7 +171,6 @@ class _MeanLayers(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, inputs: GraphInputs) -> Tensor:
@@ -207,7 +200,6 @@ class SortReadout(nn.Module):
     """
 
     def __init__(self, channels: int, sort_nodes: int) -> None:
-        """Make the layers."""
         super().__init__()
         self.sort = SortAggregation(sort_nodes)
         pairs = sort_nodes // 2
@@ -218,7 +210,6 @@ class SortReadout(nn.Module):
         self.out_channels = 32 * (pairs - reach + 1)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, h: Tensor, graphs: Csr) -> Tensor:
@@ -241,12 +232,10 @@ class GraphSNN(GraphModel):
 
     where :math:`(V_{vu}, E_{vu})` is the subgraph of the nodes that the closed
     neighbourhoods of v and u share, and :math:`\tilde\omega` is :math:`\omega` divided
-    by its sum over u. :math:`\gamma` is learned from 1; the authors' code starts it at
-    0.1.
+    by its sum over u. :math:`\gamma` is learned from 0.1, as in the authors' code.
     """
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return the one branch."""
 
         def layer(width: int) -> nn.Module:
             return _OverlapLayer(width, options)
@@ -262,7 +251,6 @@ class _OverlapLayer(nn.Module):
     """A layer of GraphSNN."""
 
     def __init__(self, width: int, options: ModelOptions) -> None:
-        """Make the layers."""
         super().__init__()
         channels = options.hidden_channels
         more = options.norm, options.activation
@@ -271,8 +259,7 @@ class _OverlapLayer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
-        nn.init.ones_(self.gamma)
+        nn.init.constant_(self.gamma, 0.1)
         self.mlp.reset_parameters()
 
     def forward(self, history: Sequence[Tensor], inputs: GraphInputs) -> Tensor:
@@ -295,7 +282,6 @@ class _Peripheral(GraphModel):
         return PeripheralEdges(num_shells=options.num_hops)
 
     def encoders(self, options: KPGINOptions) -> list[nn.Module]:
-        """Return the one branch."""
         assert self.encoding is not None
 
         def layer(width: int) -> nn.Module:
@@ -354,12 +340,10 @@ class _PeripheralLayer(nn.Module):
     """A layer of KP-GIN in a stack."""
 
     def __init__(self, conv: KPGINConv) -> None:
-        """Keep the layer."""
         super().__init__()
         self.conv = conv
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         self.conv.reset_parameters()
 
     def forward(self, history: Sequence[Tensor], inputs: GraphInputs) -> Tensor:

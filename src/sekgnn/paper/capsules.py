@@ -128,7 +128,6 @@ class _NodeCapsules(nn.Module):
     """GCN layers side by side, and the attention of every capsule over the nodes."""
 
     def __init__(self, in_channels: int, options: CapsOptions) -> None:
-        """Make the layers."""
         super().__init__()
         size, count = options.hidden_channels, options.num_capsules
         width, depth = size * count, options.num_layers
@@ -147,7 +146,6 @@ class _NodeCapsules(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, inputs: GraphInputs) -> Tensor:
@@ -183,7 +181,6 @@ class _Routing(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         nn.init.normal_(self.weight, std=self.size**-0.5)
 
     def votes(self, capsules: Tensor) -> Tensor:

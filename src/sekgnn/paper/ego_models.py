@@ -53,7 +53,6 @@ class GINAKPlus(GraphModel):
     """
 
     def encoders(self, options: GINAKOptions) -> list[nn.Module]:
-        """Return the one branch."""
 
         def layer(width: int) -> nn.Module:
             return _EgoLayer(options, self.edge_channels)
@@ -69,7 +68,6 @@ class _EgoLayer(nn.Module):
     """A layer of GIN-AK+."""
 
     def __init__(self, options: GINAKOptions, edge_channels: int) -> None:
-        """Make the layers."""
         super().__init__()
         channels, norm = options.hidden_channels, options.norm
         self.activation = options.activation
@@ -93,7 +91,6 @@ class _EgoLayer(nn.Module):
         self.fuse = MLP(3 * channels, channels, channels, norm, options.activation)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, history: Sequence[Tensor], inputs: GraphInputs) -> Tensor:
@@ -134,7 +131,6 @@ class NestedGNN(GraphModel):
     options: NestedOptions
 
     def encoders(self, options: NestedOptions) -> list[nn.Module]:
-        """Return the one branch."""
         return [_Nested(self.in_channels, options, self.edge_channels)]
 
     def extras(self, data: Any, inputs: GraphInputs) -> Any:
@@ -152,7 +148,6 @@ class _Nested(nn.Module):
     def __init__(
         self, in_channels: int, options: NestedOptions, edge_channels: int
     ) -> None:
-        """Make the layers."""
         super().__init__()
         channels = options.hidden_channels
         self.embedding = NodeEmbedding(in_channels, channels)
@@ -167,7 +162,6 @@ class _Nested(nn.Module):
             self.join = nn.Linear(3 * channels, channels)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, inputs: GraphInputs) -> Tensor:
@@ -209,7 +203,6 @@ class DeepLRP(GraphModel):
     options: LRPOptions
 
     def encoders(self, options: LRPOptions) -> list[nn.Module]:
-        """Return the one branch."""
 
         def layer(width: int) -> nn.Module:
             return _OrderingLayer(options, self.edge_channels)
@@ -243,7 +236,6 @@ class _OrderingLayer(nn.Module):
     """A layer of Deep LRP."""
 
     def __init__(self, options: LRPOptions, edge_channels: int) -> None:
-        """Make the layers."""
         super().__init__()
         channels, size = options.hidden_channels, options.order_size
         self.size = size
@@ -253,7 +245,6 @@ class _OrderingLayer(nn.Module):
         self.mlp = MLP(channels, channels, channels, options.norm, options.activation)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, history: Sequence[Tensor], inputs: GraphInputs) -> Tensor:

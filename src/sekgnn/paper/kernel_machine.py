@@ -64,7 +64,6 @@ class KernelMachine(GraphModel):
 
     learns: ClassVar[bool] = False
     fits_itself: ClassVar[bool] = True
-    precise: ClassVar[bool] = True
     data_sized: ClassVar[tuple[str, ...]] = (
         "node_ptr", "indptr", "indices", "x", "coef", "intercept"
     )  # fmt: skip

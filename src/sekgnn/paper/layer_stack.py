@@ -34,7 +34,6 @@ class LayerStack(nn.Module):
         *,
         embed: bool = False,
     ) -> None:
-        """Make the layers."""
         super().__init__()
         channels = options.hidden_channels
         plain = in_channels > 0 and not embed
@@ -52,7 +51,6 @@ class LayerStack(nn.Module):
         self.jump = JumpingKnowledge(channels, options.num_layers, options.jump)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, inputs: GraphInputs) -> Tensor:

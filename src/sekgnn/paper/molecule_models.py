@@ -35,7 +35,6 @@ class MPNN(GraphModel):
     """
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return the one branch."""
         return [_GatedMessages(self.in_channels, options, self.edge_channels)]
 
 
@@ -45,7 +44,6 @@ class _GatedMessages(nn.Module):
     def __init__(
         self, in_channels: int, options: ModelOptions, edge_channels: int
     ) -> None:
-        """Make the layers."""
         super().__init__()
         channels = options.hidden_channels
         self.rounds = options.num_layers
@@ -65,7 +63,6 @@ class _GatedMessages(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
         nn.init.zeros_(self.bias)
 
@@ -157,7 +154,6 @@ class DTNN(GraphModel):
     """
 
     def encoders(self, options: ModelOptions) -> list[nn.Module]:
-        """Return the one branch."""
         return [_Interactions(self.in_channels, options)]
 
     def check_graph(self, data: Any, place: str) -> None:
@@ -192,7 +188,6 @@ class _Interactions(nn.Module):
     """The rounds of DTNN."""
 
     def __init__(self, in_channels: int, options: ModelOptions) -> None:
-        """Make the layers."""
         super().__init__()
         channels = options.hidden_channels
         self.rounds = options.num_layers
@@ -204,7 +199,6 @@ class _Interactions(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
 
     def forward(self, inputs: GraphInputs) -> Tensor:

@@ -77,7 +77,6 @@ class KPGINConv(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Reset all parameters."""
         reset_children(self)
         nn.init.zeros_(self.eps)
         if self.paths is not None:

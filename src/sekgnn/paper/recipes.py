@@ -40,6 +40,11 @@ COLUMNS = {"table1": (*PROPERTIES, *PATTERNS), "table2": TU, "table3": QM9}
 """Of the tables with a row per system, in the paper's order."""
 STEPS = (0, 8, 16, 24, 32)
 KERNELS = ("wl", "wwl", "retgk", "gntk", "fgw")
+_ATTRIBUTED = ("PROTEINS", "ENZYMES", "BZR", "COX2")
+_SORTED = {  # DGCNN's k: six of ten graphs have at most so many nodes
+    "MUTAG": 19, "PTC_MR": 15, "PROTEINS": 32, "ENZYMES": 36, "BZR": 36, "COX2": 42,
+    "IMDB-BINARY": 18, "IMDB-MULTI": 11,
+}  # fmt: skip
 _ABLATED_TU = ("IMDB-BINARY", "PROTEINS", "BZR", "MUTAG")
 
 Keys = dict[str, Any]
@@ -53,6 +58,28 @@ _COUNTING: Keys = {
 _PROPERTY: Keys = {
     "readout": "sum", "batch_size": 128, "lr": 0.008, "weight_decay": 5e-7,
     "plateau_patience": 10, "plateau_factor": 0.5,
+}  # fmt: skip
+_SEK_GIN: Keys = {
+    "hidden_channels": 64, "num_layers": 5, "jump": "attention",
+    "combine": "geometric", "epochs": 350,
+}  # fmt: skip
+_GNN_AK: Keys = {  # its train/counting.py and configs: GIN, PNA, GIN-AK+
+    "hidden_channels": 128, "num_layers": 6, "num_hops": 3, "inner_layers": 1,
+    "jump": "sum", "readout": "sum", "head": "mlp", "batch_size": 128, "lr": 0.001,
+    "plateau_patience": 50, "plateau_factor": 0.5, "epochs": 210, "baseline": False,
+}  # fmt: skip
+_KP_GNN: Keys = {  # its train_structure_counting.py
+    "hidden_channels": 96, "num_layers": 3, "jump": "concat", "readout": "sum",
+    "combine": "geometric", "shortest_paths": True, "batch_size": 128, "lr": 0.01,
+    "weight_decay": 3e-7, "plateau_patience": 10, "plateau_factor": 0.5,
+    "grid": {"num_hops": [1, 2, 3, 4]}, "epochs": 250, "baseline": False,
+}  # fmt: skip
+_KP_GNN_PROPERTY: Keys = {
+    **_KP_GNN, "num_layers": 6, "num_hops": 6, "readout": "attention", "grid": {},
+}  # fmt: skip
+_PAIRS: Keys = {  # the network of the authors' run_graphcount_ppgn.py
+    "hidden_channels": 40, "num_layers": 5, "num_hops": 3, "combine": "sum",
+    "readout": "sum", "norm": "none", "batch_size": 64, "lr": 0.001, "baseline": False,
 }  # fmt: skip
 _LBFGS_WALKS: Keys = {
     "scope": ["graph", "internal"], "radius": [1, 2], "num_shells": 2,
@@ -88,6 +115,7 @@ _TU_AUTHORS: Keys = {
     "schedule": "step", "plateau_patience": 50, "plateau_factor": 0.5,
     "dropout": 0.5, "batch_size": 64, "epochs": 350,
 }  # fmt: skip
+_TU_OTHERS: Keys = {**_TU_AUTHORS, "shortest_paths": True}
 _TU_GIN: Keys = {
     **_TU_AUTHORS, "hidden_channels": 64, "num_layers": 4, "lr": 0.01,
     "weight_decay": 0.0, "batch_size": 32,
@@ -97,6 +125,8 @@ _TU_FIXED: Keys = {
     "optimizer": "adamw", "lr": 0.002, "schedule": "cosine", "epochs": 40,
     "batch_size": 32, "ensemble": 3, "baseline": False,
 }  # fmt: skip
+_ENZYMES: Keys = {"hidden_channels": 64, "epochs": 120}
+"""Chosen inside training folds: ``results/training/enzymes.md``."""
 _TU_GRID: Keys = {
     **_TU_FIXED, "ensemble": 1, "keep": "last", "num_layers": None, "num_hops": None,
     "jump": None,
@@ -109,6 +139,12 @@ _AUTHORS_EPOCHS = {  # Table 1: GNN-AK's and KP-GNN's code, the paper's section 
     "gin": 210, "pna": 210, "ppgn": 210, "gin-ak+": 210,
     "k-gin": 250, "kp-gin+": 250, "sek-gin": 350,
 }  # fmt: skip
+_FEWER_EPOCHS = {  # of a row, on counts or not: what half an hour of a core allows
+    ("pna", False): 65, ("gin-ak+", True): 85, ("gin-ak+", False): 28,
+    ("ppgn", False): 150, ("sek-ppgn", True): 400, ("sek-ppgn", False): 150,
+}  # fmt: skip
+_TOGETHER = ("pna", "gin-ak+")
+"""Rows whose four counts one network learns, as GNN-AK's code does."""
 _GRID_POINTS = 12  # of the 64 for SEK-GIN; GIN has only 8
 _QM9_WALKS: Keys = {
     "scope": ["graph", "internal"], "radius": [1, 2], "num_shells": 3,
@@ -123,6 +159,7 @@ _QM9_REST: Keys = {
     **_QM9_NETWORK, "hidden_channels": 128, "head": "mlp", "epochs": 70, "skip": True,
 }  # fmt: skip
 _HEAVY = "_heavy"  # the end of a dataset's name: hydrogens are no nodes
+_ATTRIBUTES = "_attributes"  # or numbers of nodes are read
 _STEPS: Keys = {
     "fusion": "weighted", "scope": ["graph"], "num_shells": 5, "aggregate": "landing",
     "merge": "parts",
@@ -130,6 +167,7 @@ _STEPS: Keys = {
 
 # seconds of one core for a layer of GIN of width 40: per batch, and per node
 _STEP, _NODE = 2e-3, 2.5e-6
+_PAIR = 1.6e-6  # and of PPGN, of that width, per pair of nodes
 _LBFGS_FACTOR = 8  # evaluations of all batches in an epoch
 # seconds per pair of graphs, or of nodes
 _GRAPH_PAIRS = {"wl": 1e-6, "wwl": 2e-6, "fgw": 5e-4}
@@ -137,6 +175,11 @@ _NODE_PAIRS = {"retgk": 8e-9, "gntk": 1.4e-7}
 _SVM = 5e-7  # per fold and pair of graphs
 _RIDGE, _FOREST = 1e-3, 1.7  # per fold and graph; per fold
 _INNER = 4  # times that where there are no validation graphs: a cross-validation
+
+
+def _plain(data: str) -> str:
+    """Return the name of a dataset, however its nodes are read."""
+    return data.removesuffix(_HEAVY).removesuffix(_ATTRIBUTES)
 
 
 @dataclass(frozen=True)
@@ -166,7 +209,7 @@ class Recipe:
     def authors_epochs(self) -> int | None:
         """Epochs that the authors of the row's system train it for, if known."""
         if self.table == "table1":
-            counts = self.column in PATTERNS
+            counts = self.config.data == "counting"
             return (1000 if counts else 800) if self.row == "sek-ppgn" else (
                 _AUTHORS_EPOCHS.get(self.row)
             )  # fmt: skip
@@ -184,14 +227,14 @@ class Recipe:
 
         Networks: the measured cost of the model relative to GIN
         (:func:`~sekgnn.models.options.model_costs`) times layers, the root of the
-        width, epochs and trainings, of which a batch and a node take constant time.
-        Kernels: all pairs, then support vector machines. The constants were fitted to
-        162 records in ``results/runs`` (two shared cores, a thread each): 112 are
-        within a factor of 2, 37 took longer, mostly because the machine was busy. No
-        record of networks other than ``gin``, ``k-gin`` and ``sek-gin`` was there.
+        width, epochs and trainings, of which a batch and a node take constant time; PNA
+        and GIN-AK+ times the width itself, PPGN per pair of nodes. Kernels: all pairs,
+        then support vector machines. The constants were fitted to 162 records in
+        ``results/runs`` (two shared cores, a thread each): 112 are within a factor of
+        2, 37 took longer, mostly because the machine was busy.
         """
         config = self.config
-        known = PAPER_STATISTICS.get(config.data.removesuffix(_HEAVY))
+        known = PAPER_STATISTICS.get(_plain(config.data))
         if known is None:
             return 60.0
         graphs = sum(known.graphs) if len(known.graphs) == 1 else known.graphs[0]
@@ -208,8 +251,12 @@ class Recipe:
             return 1.0 + folds * (_RIDGE * graphs * inner if ridge else _FOREST)
         points = config.points if config.grid else [{}] * config.ensemble
         layers = sum(p.get("num_layers", config.num_layers) or 3 for p in points)
+        wide = (config.hidden_channels or 40) / 40
+        if config.model in ("ppgn", "sek-ppgn"):
+            pairs = nodes * known.nodes
+            return folds * layers * config.epochs * _PAIR * pairs * wide
         epoch = _STEP * math.ceil(graphs / config.batch_size) + _NODE * nodes
-        epoch *= math.sqrt((config.hidden_channels or 40) / 40)
+        epoch *= wide if config.model in ("pna", "gin-ak+") else math.sqrt(wide)
         epoch *= model_costs().get(config.model, {}).get("seconds", 2.0)
         epoch *= _LBFGS_FACTOR if config.optimizer == "lbfgs" else 1
         return folds * layers * config.epochs * epoch
@@ -243,7 +290,7 @@ def choose(found: list[Recipe], only: list[str]) -> list[Recipe]:
         kinds[0].setdefault(str(recipe.keys["model"]).casefold(), set()).add(
             recipe.name
         )
-        for word in (*recipe.columns, str(recipe.keys["data"]).removesuffix(_HEAVY)):
+        for word in (*recipe.columns, _plain(str(recipe.keys["data"]))):
             kinds[1].setdefault(word.casefold(), set()).add(recipe.name)
     wanted: list[set[str]] = [set(), set(), set()]
     asked = [False] * 3
@@ -279,6 +326,7 @@ def _network(model: str, keys: Keys) -> Keys:
         return {"model": model, **keys}
     shared = {"jump", "num_hops", "combine", "readout", "norm", "skip"}
     shared |= {"hidden_channels", "num_layers", "pooled", "activation", "head"}
+    shared |= {"inner_layers", "shortest_paths", "standardize"}
     own = {"hidden_channels", "num_layers", "readout"} & kind.defaults.keys()
     has = kind.options().keys() - own
     return {
@@ -288,55 +336,78 @@ def _network(model: str, keys: Keys) -> Keys:
 
 
 def _synthetic() -> Iterator[Recipe]:
-    """Yield Table 1: properties and counts, one network per target."""
-
-    def recipe(row: str, target: str, keys: Keys, name: str = "") -> Recipe:
-        data = "counting" if target in PATTERNS else "graph_property"
-        whole = {"data": data, "target": [target], **keys}
-        return Recipe(name or f"{target}-{row}", "table1", row, target, whole)
-
+    """Yield Table 1: properties and counts, by recipes of the authors and by ours."""
     for target in (*PROPERTIES, *PATTERNS):
-        count = target in PATTERNS
-        solved = {**_LBFGS_WALKS, "readout": "sum", "self_loops": [True, False],
-                  "loss": "mae"} if count else _CLOSED_FORM[target]  # fmt: skip
-        yield recipe("closed-form", target, {"model": "ridge", **solved})
-        shape: Keys = {"hidden_channels": 64, "num_layers": 5, "jump": "attention"}
-        shape |= {**_COUNTING, "epochs": 250, "num_hops": 3} if count else {
-            **_PROPERTY, "epochs": 120, "num_hops": 5}  # fmt: skip
-        shape["combine"] = "geometric"
-        walks: Keys = {**_WALKS, "standardize": "none"}
-        yield recipe("sek-gin", target, {**_network("sek-gin", shape), **walks})
-        for model in ("pna", "gin-ak+", "kp-gin+"):
-            fewer = {**shape, "epochs": 60 if count else 30, "baseline": False}
-            yield recipe(model, target, _network(model, fewer))
-        pairs: Keys = {
-            "hidden_channels": 64, "num_layers": 3, "num_hops": 3, "combine": "sum",
-            "readout": "sum", "lr": 0.001, "schedule": "constant",
-            **({"norm": "none", "epochs": 40, "batch_size": 64} if count
-               else {"epochs": 20, "batch_size": 128}),
-        }  # fmt: skip
-        yield recipe("sek-ppgn", target, {"model": "sek-ppgn", **pairs, **walks})
-        yield recipe("ppgn", target, {**_network("ppgn", pairs), "baseline": False})
-        shared = {**_LBFGS, "num_hops": 2, "combine": "sum"}
-        if not count:
-            shared |= {"epochs": 40, "patience": 10, **_LBFGS_PROPERTY[target]}
-        for model in ("gin", "k-gin"):
-            if count:
-                yield recipe(model, target, _network(model, shape))
-            yield recipe(f"{model}-lbfgs", target, _network(model, shared))
-        own = {**solved, **shared, "standardize": "scale", "model": "sek-gin"}
+        for row in ("sek-gin", "gin", "pna", "gin-ak+", "k-gin", "kp-gin+", "ppgn",
+                    "sek-ppgn"):  # fmt: skip
+            if target in PROPERTIES or row not in _TOGETHER:
+                yield _synthetic_recipe(row, [target], _by_authors(row, target))
+        yield from _synthetic_ours(target)
+    for row in _TOGETHER:
+        yield _synthetic_recipe(row, [*PATTERNS], _by_authors(row, PATTERNS[0]))
+
+
+def _synthetic_recipe(
+    row: str, targets: list[str], keys: Keys, end: str = ""
+) -> Recipe:
+    alone = len(targets) == 1
+    data = "counting" if targets[0] in PATTERNS else "graph_property"
+    name = f"{targets[0] if alone else 'counts'}-{row}{end}"
+    whole = {"data": data, "target": targets, **keys}
+    return Recipe(name, "table1", row, targets[0] if alone else "", whole)
+
+
+def _by_authors(row: str, target: str) -> Keys:
+    """Return the recipe of a system's authors, as far as half an hour allows.
+
+    Fewer epochs than theirs end with a rate that has decayed.
+    """
+    count = target in PATTERNS
+    walks: Keys = {**_WALKS, "standardize": "none"}
+    if row in ("gin", "pna", "gin-ak+"):
+        keys = {**_GNN_AK, "loss": "mae" if count else "mse"}
+    elif row in ("k-gin", "kp-gin+"):
+        keys = dict(_KP_GNN if count else _KP_GNN_PROPERTY)
+    elif row == "ppgn":  # the rate, batch and epochs are GNN-AK's
+        ours = ("batch_size", "plateau_patience", "plateau_factor", "epochs")
+        keys = {**_PAIRS, **{key: _GNN_AK[key] for key in ours}}
+        keys["loss"] = "mae" if count else "mse"
+    elif row == "sek-ppgn":
+        keys = {**_PAIRS, **walks, "loss": "mae" if count else "mse"}
+    else:
+        keys = {**(_COUNTING if count else _PROPERTY), **_SEK_GIN, **walks}
+        keys["num_hops"] = 3 if count else 5
+    fewer = _FEWER_EPOCHS.get((row, count))
+    if fewer is not None:
+        keys |= {"epochs": fewer, "schedule": "cosine"}
+    return _network(row, keys)
+
+
+def _synthetic_ours(target: str) -> Iterator[Recipe]:
+    """Yield what is solved in closed form, and networks trained by L-BFGS."""
+    count = target in PATTERNS
+    solved = {**_LBFGS_WALKS, "readout": "sum", "self_loops": [True, False],
+              "loss": "mae"} if count else _CLOSED_FORM[target]  # fmt: skip
+    yield _synthetic_recipe("closed-form", [target], {"model": "ridge", **solved})
+    shared = {**_LBFGS, "num_hops": 2, "combine": "sum"}
+    if not count:
+        shared |= {"epochs": 40, "patience": 10, **_LBFGS_PROPERTY[target]}
+    for model in ("gin", "k-gin"):
+        keys = _network(model, shared)
+        yield _synthetic_recipe(f"{model}-lbfgs", [target], keys)
+    own = {**solved, **shared, "standardize": "scale", "model": "sek-gin"}
+    if count:
+        own |= {**_LBFGS_WALKS, "self_loops": True, "loss": "mse"}
+    for seed in (0, 1, 2)[: 3 if count else 1]:
+        end = f"-seed{seed}" if seed else ""
+        keys = {**own, "seed": seed}
+        yield _synthetic_recipe("sek-gin-lbfgs", [target], keys, end)
+    if target in ("triangle", "cycle4", "is_connected", "spectral_radius"):
+        bare = {**own, "skip": False}
+        yield _synthetic_recipe("sek-gin-lbfgs-no-skip", [target], bare)
         if count:
-            own |= {**_LBFGS_WALKS, "self_loops": True, "loss": "mse"}
-        for seed in (0, 1, 2)[: 3 if count else 1]:
-            end = f"-seed{seed}" if seed else ""
-            name = f"{target}-sek-gin-lbfgs{end}"
-            yield recipe("sek-gin-lbfgs", target, {**own, "seed": seed}, name)
-        if target in ("triangle", "cycle4", "is_connected", "spectral_radius"):
-            bare = {**own, "skip": False}
-            yield recipe("sek-gin-lbfgs-no-skip", target, bare)
-            if count:
-                bare["standardize"] = "rotate"
-                yield recipe("sek-gin-lbfgs-no-skip-rotate", target, bare)
+            bare["standardize"] = "rotate"
+            yield _synthetic_recipe("sek-gin-lbfgs-no-skip-rotate", [target], bare)
 
 
 def _tu() -> Iterator[Recipe]:
@@ -345,6 +416,10 @@ def _tu() -> Iterator[Recipe]:
     def recipe(data: str, row: str, protocol: str, keys: Keys) -> Recipe:
         whole = {"data": data, "protocol": protocol, **keys}
         return Recipe(f"{data}-{row}-{protocol}", "table2", row, data, whole)
+
+    def attributed(data: str, row: str, protocol: str, keys: Keys) -> Recipe:
+        read = {**keys, "data": data + _ATTRIBUTES}
+        return recipe(data, f"{row}-attributes", protocol, read)
 
     networks = ("gin", "sek-gin", "graphsage", "pna", "dgcnn", "capsgnn", "graphsnn",
                 "gin-ak+", "kp-gin", "kp-gin+")  # fmt: skip
@@ -355,22 +430,35 @@ def _tu() -> Iterator[Recipe]:
         for protocol in ("xu2019", "nested"):
             for model in KERNELS:
                 yield recipe(data, model, protocol, {"model": model})
+        fixed = {**_TU_FIXED, **(_ENZYMES if data == "ENZYMES" else {})}
         for model in ("gin", "sek-gin"):
             walks = _WALKS if model == "sek-gin" else {}
-            keys = {**_network(model, _TU_FIXED), **walks}
+            keys = {**_network(model, fixed), **walks}
             yield recipe(data, model, "fixed", keys)
-        forest = {**_network("sek-gin", _TU_FIXED), **_WALKS, "blend": ["forest"]}
+            if data in _ATTRIBUTED:
+                yield attributed(data, model, "fixed", keys)
+        forest = {**_network("sek-gin", fixed), **_WALKS, "blend": ["forest"]}
         yield recipe(data, "sek-gin-forest", "fixed", forest)
+        if data in _ATTRIBUTED:
+            alone = {"model": "forest", **_WALKS}
+            yield attributed(data, "forest", "fixed", alone)
+            yield attributed(data, "sek-gin-forest", "fixed", forest)
         for model in networks:
-            keys = _network(model, _TU_GIN if model == "gin" else _TU_AUTHORS)
+            keys = _network(model, _TU_GIN if model == "gin" else _TU_OTHERS)
             if model == "sek-gin":
                 keys |= {**_WALKS, "standardize": "none"}
             else:
                 keys["edge_features"] = False
+            if model == "dgcnn":
+                keys["sort_nodes"] = _SORTED[data]
             if model not in ("gin", "sek-gin"):  # these say what simple models reach
                 keys["baseline"] = False
+            chosen = {**keys, "monitor": "accuracy"}
             yield recipe(data, model, "xu2019", keys)
-            yield recipe(data, model, "nested", {**keys, "monitor": "accuracy"})
+            yield recipe(data, model, "nested", chosen)
+            if data == "ENZYMES" and model in ("gin", "sek-gin"):  # as GIN's authors do
+                yield attributed(data, model, "xu2019", keys)
+                yield attributed(data, model, "nested", chosen)
         for model in ("gin", "sek-gin"):
             options = MODEL_KINDS[model].options()
             keys = {

@@ -30,8 +30,7 @@ from sekgnn.fields import GRAPH_NUMBER, SUB_ENC
 from sekgnn.files import cache_folder, make_private
 from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchSource
-from sekgnn.nn.graph_store import GraphStore
-from sekgnn.nn.hop_loader import GraphSource
+from sekgnn.nn.hop_loader import GraphSource, GraphStore
 from sekgnn.nn.neighbor_loader import SeedSource
 from sekgnn.parallel import Progress
 from sekgnn.transforms.encode_dataset import encode_cached

@@ -133,7 +133,7 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
         model = build_model(values)
     for module, extra in model.packages:
         require(module, extra)  # now, before anything is written
-    dtype = config.dtype or ("float64" if model.precise else "float32")
+    dtype = config.dtype or ("float32" if model.learns else "float64")
     if config.closed_form in ("before", "both") and model.skip is None:
         raise ConfigError(
             f"closed_form={config.closed_form!r} solves the skip before training, and "
