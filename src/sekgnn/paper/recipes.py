@@ -228,7 +228,7 @@ class Recipe:
         Networks: the measured cost of the model relative to GIN
         (:func:`~sekgnn.models.options.model_costs`) times layers, the root of the
         width, epochs and trainings, of which a batch and a node take constant time; PNA
-        and GIN-AK+ times the width itself, PPGN per pair of nodes. Kernels: all pairs,
+        and GIN-AK+ times its power 1.5, PPGN per pair of nodes. Kernels: all pairs,
         then support vector machines. The constants were fitted to 162 records in
         ``results/runs`` (two shared cores, a thread each): 112 are within a factor of
         2, 37 took longer, mostly because the machine was busy.
@@ -256,7 +256,8 @@ class Recipe:
             pairs = nodes * known.nodes
             return folds * layers * config.epochs * _PAIR * pairs * wide
         epoch = _STEP * math.ceil(graphs / config.batch_size) + _NODE * nodes
-        epoch *= wide if config.model in ("pna", "gin-ak+") else math.sqrt(wide)
+        heavy = config.model in ("pna", "gin-ak+")
+        epoch *= wide ** (1.5 if heavy else 0.5)
         epoch *= model_costs().get(config.model, {}).get("seconds", 2.0)
         epoch *= _LBFGS_FACTOR if config.optimizer == "lbfgs" else 1
         return folds * layers * config.epochs * epoch
