@@ -7,6 +7,7 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.run_record import FoldRecord, Result, RunRecord
 
 if TYPE_CHECKING:
+    from sekgnn.training.explain import explain
     from sekgnn.training.run import train
     from sekgnn.training.run_folder import load_preset
     from sekgnn.training.sources import load_data
@@ -18,6 +19,7 @@ __all__ = [
     "RunConfig",
     "RunRecord",
     "Training",
+    "explain",
     "load_data",
     "load_preset",
     "train",
