@@ -60,7 +60,10 @@ def read_sekgnn(path: Path) -> None:
 
 
 def read_chemprop(path: Path) -> None:
-    from chemprop.data import MoleculeDatapoint, MoleculeDataset
+    from chemprop.data import (  # type: ignore[import-not-found]
+        MoleculeDatapoint,
+        MoleculeDataset,
+    )
 
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
