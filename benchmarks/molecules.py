@@ -48,15 +48,13 @@ FEW, MANY = 2, 6
 
 
 def read_sekgnn(path: Path) -> None:
-    from sekgnn import AddKHopEdges, WalkEncoding, encode_dataset
+    from sekgnn import HopLoader, WalkEncoding, encode_dataset
     from sekgnn.datasets import read_task
 
     task = read_task(path, "y")
     encoding = WalkEncoding(scope=("graph", "internal"))
     encoded = encode_dataset(task.graphs, encoding, threads=1)
-    add = AddKHopEdges(3)
-    for i in range(len(encoded)):
-        add(encoded[i])
+    HopLoader([encoded[i] for i in range(len(encoded))], num_hops=3)
 
 
 def read_chemprop(path: Path) -> None:

@@ -7,19 +7,23 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.run_record import FoldRecord, Result, RunRecord
 
 if TYPE_CHECKING:
-    from sekgnn.training.explain import explain
+    from sekgnn.training.explain import Explanation, explain
+    from sekgnn.training.load import TrainedModel, load
     from sekgnn.training.run import train
     from sekgnn.training.run_folder import load_preset
     from sekgnn.training.sources import load_data
     from sekgnn.training.training import Training
 
 __all__ = [
+    "Explanation",
     "FoldRecord",
     "Result",
     "RunConfig",
     "RunRecord",
+    "TrainedModel",
     "Training",
     "explain",
+    "load",
     "load_data",
     "load_preset",
     "train",

@@ -260,6 +260,11 @@ class Predictor:
         """Return the fields of a graph that models read, with empty targets."""
         from torch_geometric.data import Data
 
+        if not hasattr(data, "edge_index"):
+            raise GraphInputError(
+                f"PyG Data is needed, got {type(data).__name__} {data!r:.40}; "
+                "sekgnn.load(run).predict takes SMILES and graphs of other libraries."
+            )
         rows = int(data.num_nodes) if self.models[0].level == "node" else 1
         fields: dict[str, Any] = {
             "edge_index": data.edge_index,
