@@ -116,7 +116,7 @@ def demo(
     say(f"\nwrote {figure} and {record}")
     say(
         "Next, molecules: sekgnn example molecules.csv && sekgnn train molecules.csv "
-        "--target cv --preset lbfgs --epochs 5"
+        "--target cv"
     )
 
 
@@ -201,5 +201,5 @@ def example(
     if not quiet:
         say(
             f"wrote {output}: 999 molecules of QM9 (CC0; Ramakrishnan et al., 2014)\n"
-            f"next: sekgnn train {output} --target cv --preset lbfgs --epochs 5"
+            f"next: sekgnn train {output} --target cv"
         )
