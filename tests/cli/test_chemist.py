@@ -418,8 +418,8 @@ def test_fine_tuning(run: Run, data: Path, tmp_path: Path) -> None:
                and not torch.equal(tuned[n], first[n])]  # fmt: skip
     assert changed
     by_itself = tmp_path / "by-itself"  # the network of the other run, unasked
-    words = ("--target", "logp", *parts, "--no-baseline", "-q", "-o", by_itself)
-    ok(run, "train", data, *start, *words)
+    plain = ("--target", "logp", *parts, "--no-baseline", "-q", "-o", by_itself)
+    ok(run, "train", data, *start, *plain)
     assert load_file(by_itself / "model.safetensors").keys() == first.keys()
     assert RunRecord.load(by_itself).config["batch_size"] == 64
     other = ("train", data, "--target", "logp", *SMALL, "-o", tmp_path / "no")
