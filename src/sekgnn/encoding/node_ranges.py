@@ -29,7 +29,7 @@ from sekgnn.array_folder import (
     read_manifest,
 )
 from sekgnn.checks import check_choice
-from sekgnn.encoding.channels import SQUARES, plans
+from sekgnn.encoding.channels import SQUARES
 from sekgnn.encoding.costs import check_costs
 from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import encode_walks
@@ -84,7 +84,7 @@ def encode_nodes(
             f"nodes {start}..{stop - 1} are not in [0, {graph.num_nodes})."
         )
     steps, reach = encoding.walk_length, encoding.sized_shells
-    for plan, _ in plans(encoding):
+    for plan in encoding.plans:
         squares = plan.offsets[SQUARES] >= 0
         around = plan.num_shells + (steps // 2 if squares else (steps + 1) // 2)
         reach = max(reach, plan.radius or around)
