@@ -113,7 +113,7 @@ def make_plans(encoding: WalkEncoding) -> tuple[tuple[Plan, ...], tuple[str, ...
         for block in encoding.blocks:
             scope, radius, num_shells = block
             offsets, pairs = raw_layout(block, encoding.aggregate == "moments")
-            names, rows = output_map(encoding, block)
+            names, rows = output_map(encoding, block, offsets.tolist())
             terms = np.array(rows, dtype=np.int64)
             terms[:, 1] += len(channels)
             plans.append(Plan(
@@ -162,10 +162,9 @@ def raw_layout(
 
 
 def output_map(
-    encoding: WalkEncoding, block: Block
+    encoding: WalkEncoding, block: Block, offsets: list[int]
 ) -> tuple[list[str], list[tuple[int, ...]]]:
     """Return the channels of ``block``, and the terms of its :class:`Plan`."""
-    offsets = raw_layout(block, encoding.aggregate == "moments")[0].tolist()
     mean, merged = encoding.aggregate == "mean", encoding.merge != "concat"
     num_parts = 3  # f1, f2 and f3; or f3 within shells, and between them
     if block[0] == "internal":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from sekgnn.checks import MOST_LEVELS, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
@@ -26,9 +26,9 @@ Scope = Literal["graph", "ego", "internal"]
 Aggregate = Literal["sum", "mean", "landing", "moments", "learned"]
 Merge = Literal["concat", "parts", "mean"]
 
-SCOPES: tuple[Scope, ...] = ("graph", "ego", "internal")
-AGGREGATES: tuple[Aggregate, ...] = ("sum", "mean", "landing", "moments", "learned")
-MERGES: tuple[Merge, ...] = ("concat", "parts", "mean")
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
+MERGES: tuple[Merge, ...] = get_args(Merge)
 
 SHELL_SIZES = "shell_sizes"
 """What channels of shell sizes are called, before the distances that they hold."""
