@@ -38,7 +38,7 @@ HOP_ORDER: Final = "hop_order"
 """The hop k of every pair, int64 ``[M]``, values 1..K, in rising order per graph."""
 
 HOPS: Final = "hops"
-"""On batches of all our loaders: the K hops, a :class:`~sekgnn.nn.HopCSR`."""
+"""On batches of all our loaders: the K hops, a :class:`~sekgnn.nn.Csr`."""
 
 SEEDS: Final = "seeds"
 """On batches of ``HopNeighborLoader``: the rows of the seeds, int64 ``[B]``, or of

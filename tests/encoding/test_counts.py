@@ -136,7 +136,7 @@ def test_large_numbers_are_exact_or_refused() -> None:
 
 
 def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sekgnn.encoding.walk_counts.PAIRS_LIMIT", 3)
+    monkeypatch.setattr("sekgnn.encoding.exact.PAIRS_LIMIT", 3)
     with pytest.raises(GraphInputError, match="handles up to 3 nodes; a graph has 4"):
         encode(path_graph(4), "walk_counts")
 

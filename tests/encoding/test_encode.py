@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sekgnn.encoding import WalkEncoding, encode, encode_exact, encode_many
+from sekgnn.encoding.encoder import BACKENDS, Backend
 from sekgnn.encoding.reference import reference_encoding
-from sekgnn.encoding.tasks import BACKENDS, Backend
 from sekgnn.encoding.walk_encoding import Aggregate, Scope
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import (
@@ -122,7 +122,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(0)
     many = [random_graph(int(rng.integers(1, 30)), 0.2, rng) for _ in range(20)]
     one = encode(pack(many), EVERYTHING, threads=1)
-    monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPHS_CHUNK", 7)
+    monkeypatch.setattr("sekgnn.encoding.encoder.SMALL_GRAPHS_CHUNK", 7)
     for threads in (1, 2, None):
         again = encode(pack(many), EVERYTHING, threads=threads)
         np.testing.assert_array_equal(again, one)
@@ -140,7 +140,7 @@ def test_node_chunks_and_threads_change_nothing(
         num_shells=2, walk_length=3, scope=("graph", "ego"), aggregate=aggregate
     )
     expected = encode(g, encoding, backend="push", threads=1)
-    monkeypatch.setattr("sekgnn.encoding.tasks.NODES_CHUNK", 7)
+    monkeypatch.setattr("sekgnn.encoding.encoder.NODES_CHUNK", 7)
     for threads in (1, 4):
         got = encode(g, encoding, backend="push", threads=threads)
         np.testing.assert_array_equal(got, expected)
@@ -152,7 +152,7 @@ def test_every_graph_is_small_or_large(
     limit: int, aggregate: Aggregate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A graph of exactly ``SMALL_GRAPH`` nodes is encoded, first, between and last."""
-    monkeypatch.setattr("sekgnn.encoding.tasks.SMALL_GRAPH", limit)
+    monkeypatch.setattr("sekgnn.encoding.encoder.SMALL_GRAPH", limit)
     encoding = WalkEncoding(num_shells=2, walk_length=7, aggregate=aggregate)
     many = [*map(path_graph, (5, 3, 5)), rook_graph(4), *map(path_graph, (5, 6, 4, 5))]
     apart = [encode(g, encoding, backend="dense") for g in many]
@@ -301,7 +301,7 @@ def test_a_matrix_that_cannot_fit_is_refused(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = encode(path_graph(5))
-    monkeypatch.setattr("sekgnn.encoding.tasks.MATRIX_LIMIT", 5)
+    monkeypatch.setattr("sekgnn.encoding.encoder.MATRIX_LIMIT", 5)
     got = encode(path_graph(5), backend=backend)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-13)
     with pytest.raises(GraphInputError, match='use backend="push"'):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -48,22 +49,23 @@ def rounded(x: Fraction) -> float:
 def defined(graph: Graph, encoding: WalkEncoding, v: int) -> list[Vectors]:
     """Return the multisets of a node, a channel after the other, as fractions."""
     reach, out = distances(graph)[v], []
-    walks = [(part, block) for part in encoding.walks.values() for block in part.blocks]
-    for part, block in walks:
+    loops = encoding.self_loops
+    kinds = loops if isinstance(loops, tuple) else (loops,)
+    for self_loops, (scope, radius, num_shells) in product(kinds, encoding.blocks):
         nodes = list(range(graph.num_nodes))
-        if block.scope != "graph":
-            nodes = [u for u, d in reach.items() if d <= block.radius]
-        if block.scope == "internal":
+        if scope != "graph":
+            nodes = [u for u, d in reach.items() if d <= radius]
+        if scope == "internal":
             nodes.remove(v)
-        h = landing(graph, nodes, encoding.walk_length, bool(part.self_loops))
-        hops = range(1, block.num_shells + 1)
+        h = landing(graph, nodes, encoding.walk_length, self_loops)
+        hops = range(1, num_shells + 1)
         at = {k: [u for u, d in reach.items() if d == k] for k in hops}
         groups: list[list[tuple[int, int]]] = []
-        if block.scope != "internal":
+        if scope != "internal":
             groups += [[(v, v)], *([(v, i) for i in at[k]] for k in hops)]
         groups += [[(i, i) for i in at[k]] for k in hops]
         groups += [[(i, j) for i in at[k] for j in at[k] if i != j] for k in hops]
-        if block.scope == "internal":
+        if scope == "internal":
             groups += [[(i, j) for i in at[k] for j in at[k + 1]] for k in hops[:-1]]
             groups += [[(j, i) for i in at[k] for j in at[k + 1]] for k in hops[:-1]]
         out += [Counter(tuple(h[pair]) for pair in group) for group in groups]

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from sekgnn.encoding import WalkEncoding, encode, encode_exact, encode_sampled
+from sekgnn.encoding.encoder import BACKENDS, Backend
 from sekgnn.encoding.substructure import make_encoding
-from sekgnn.encoding.tasks import BACKENDS, Backend
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import Graph, cycle_graph, path_graph, random_graph
 
@@ -56,7 +56,7 @@ def test_bad_parameters_name_cause_and_cure(
 
 def test_shells_beyond_the_ego_net_are_left_out() -> None:
     encoding = WalkEncoding(num_shells=3, scope=("graph", "ego"), radius=(1, 5))
-    assert [block.num_shells for block in encoding.blocks] == [3, 1, 3]
+    assert [num_shells for _, _, num_shells in encoding.blocks] == [3, 1, 3]
 
 
 def test_channel_names_say_scope_radius_kind_and_hop() -> None:

@@ -57,15 +57,16 @@ def near(model: Forest, x: Tensor) -> Tensor:
 def test_a_stump_by_hand() -> None:
     """At the threshold, also after rounding to float32, one goes to the left."""
     trees = DecisionTrees(2, 1)
-    trees.set_trees(
-        feature=torch.tensor([1, 0, 0]),
-        threshold=torch.tensor([1.0, 0.0, 0.0]),
-        left=torch.tensor([1, 1, 2]),
-        right=torch.tensor([2, 1, 2]),
-        value=torch.tensor([[0.0], [-3.0], [5.0]]),
-        start=torch.tensor([0]),
-        column=torch.tensor([0]),
-    )
+    tree = {
+        "feature": torch.tensor([1, 0, 0]),
+        "threshold": torch.tensor([1.0, 0.0, 0.0]),
+        "left": torch.tensor([1, 1, 2]),
+        "right": torch.tensor([2, 1, 2]),
+        "value": torch.tensor([[0.0], [-3.0], [5.0]]),
+        "start": torch.tensor([0]),
+        "column": torch.tensor([0]),
+    }
+    trees.set_trees([tree])
     x = torch.tensor([[9, 1.0], [9, 1 + 1e-12], [-9, 1.001], [9, -7]]).double()
     assert trees(x).flatten().tolist() == [-3.0, -3.0, 5.0, -3.0]
     assert trees(x[:0]).shape == (0, 1)

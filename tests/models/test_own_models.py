@@ -37,7 +37,7 @@ from sekgnn.models.options import (
     describe_models,
     shown_default,
 )
-from sekgnn.nn import MESSAGES, HopCSR, HopLoader, SEKConv, csr_sum, register_message
+from sekgnn.nn import MESSAGES, Csr, HopLoader, SEKConv, csr_sum, register_message
 from sekgnn.parameters import parameter
 from sekgnn.training.config import RunConfig
 
@@ -187,7 +187,7 @@ def test_models_can_be_copied_and_pickled() -> None:
 @pytest.fixture
 def messages() -> Iterator[None]:
     @register_message("plain")
-    def plain(z: Tensor, hops: HopCSR, k: int) -> Tensor:
+    def plain(z: Tensor, hops: Csr, k: int) -> Tensor:
         return z + csr_sum(z, hops.hop(k))
 
     @register_message("scaled")
@@ -196,7 +196,7 @@ def messages() -> Iterator[None]:
             super().__init__()
             self.scale = nn.Parameter(torch.ones(num_hops, channels))
 
-        def forward(self, z: Tensor, hops: HopCSR, k: int) -> Tensor:
+        def forward(self, z: Tensor, hops: Csr, k: int) -> Tensor:
             return z + self.scale[k - 1] * hops.sum(z, k)
 
     yield

@@ -14,7 +14,7 @@ from torch_geometric.data import Batch, Data
 from sekgnn import AddKHopEdges, AddSubstructureEncoding, WalkEncoding
 from sekgnn.encoding import SubstructureEncoding
 from sekgnn.graphs import Graph
-from sekgnn.nn import HopCSR, hop_csr
+from sekgnn.nn import Csr, hop_csr
 
 SPEC = WalkEncoding(num_shells=2, walk_length=3, scope=("graph", "internal"), radius=2)
 LEARNED = replace(SPEC, aggregate="learned")
@@ -56,11 +56,11 @@ def dressed(graphs: Sequence[Graph], num_hops: int = 3, seed: int = 0) -> list[D
     return out
 
 
-def hops_of(data: Data | Batch, num_hops: int) -> HopCSR:
+def hops_of(data: Data | Batch, num_hops: int) -> Csr:
     return hop_csr(data.hop_edge_index, data.hop_order, data.num_nodes, num_hops)
 
 
-def dense(hops: HopCSR, k: int) -> Tensor:
+def dense(hops: Csr, k: int) -> Tensor:
     """Return B_k as a matrix, counting repeated pairs."""
     row, col = hops.pairs(k)
     out = torch.zeros(hops.num_nodes, hops.num_nodes, dtype=torch.float64)

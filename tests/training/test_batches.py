@@ -17,7 +17,7 @@ from sekgnn import AddSubstructureEncoding, WalkEncoding, fields
 from sekgnn.errors import ConfigError
 from sekgnn.fields import GRAPH_NUMBER
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
-from sekgnn.nn import HopCSR
+from sekgnn.nn import Csr
 from sekgnn.nn.batch_loader import BatchLoader, EpochBatches
 from sekgnn.training.batches import graph_source
 
@@ -106,7 +106,7 @@ def contents(loader: BatchLoader) -> list[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    if isinstance(value, HopCSR):
+    if isinstance(value, Csr):
         return [plain(part) for part in value]
     return value.tolist() if isinstance(value, torch.Tensor) else value
 

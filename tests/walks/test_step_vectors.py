@@ -13,12 +13,13 @@ from tests.brute_force import landing
 from sekgnn.graphs import Graph, random_graph
 from sekgnn.testing import graphs
 from sekgnn.walks.ball import induced
-from sekgnn.walks.merged import Merged, merge_twins
 from sekgnn.walks.modular import MAX_STEPS, inverse
 from sekgnn.walks.step_vectors import (
     INVERSES,
     PRIMES,
     STEP_FACTORS,
+    Merged,
+    merge_twins,
     multiply,
     remainder,
     step_vectors,

@@ -111,13 +111,13 @@ def encode(
     """
     from sekgnn.encoding import make_encoding
     from sekgnn.encoding.costs import patient
+    from sekgnn.encoding.encoder import BACKENDS
     from sekgnn.encoding.encoding_file import (
         WRITERS,
         check_backend,
         check_output,
         write_encodings,
     )
-    from sekgnn.encoding.tasks import BACKENDS
     from sekgnn.graphs.records import read_all
     from sekgnn.kernel import clock
 

@@ -1,9 +1,9 @@
 r"""From the raw sums that backends compute to the channels that users see.
 
-For a :class:`~sekgnn.encoding.walk_encoding.Block` every backend fills one array of raw
-sums ``[N, C_raw, L]`` laid out by a :class:`Plan`. AGG and COMBINE are then one sparse
-linear map, whose coefficients are rational numbers: the same map serves float64
-(:func:`finish`) and exact arithmetic.
+For one scope at one radius every backend fills an array of raw sums ``[N, C_raw, L]``
+laid out by a :class:`Plan`. AGG and COMBINE are then one sparse linear map, whose
+coefficients are rational numbers: the same map serves float64 (:func:`finish`) and
+exact arithmetic.
 
 At t = 0 a walk is where it starts, :math:`H^{(0)} = I`: a return is 1, the diagonal of
 a shell (and of its squares) is :math:`|N_k(v)|`, every other sum is 0. So it follows
@@ -13,7 +13,6 @@ walks (:func:`with_shell_sizes`).
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,22 +67,14 @@ DIVISORS: dict[str, dict[int, int]] = {
 """What AGG divides a raw sum by, where that is not 1."""
 
 
-class Term(NamedTuple):
-    """``out[target] += raw[source] / (divisor(hop) * denominator)``."""
-
-    source: int
-    target: int
-    divisor: int
-    hop: int
-    denominator: int
-
-
 class Plan(NamedTuple):
-    r"""The layout of one block, as kernels read it.
+    r"""What is computed of one scope at one radius, as kernels read it.
 
     Raw sum c is :math:`\sum (H_{ij})^p` over pairs (i, j) of two shells around v, of
     which the centre is shell 0: ``pairs[c]`` is the shell of i, that of j, ``ALL``,
-    ``SAME`` (i = j) or ``OTHER`` (i ≠ j), and the power p.
+    ``SAME`` (i = j) or ``OTHER`` (i ≠ j), and the power p. A term is a raw sum, the
+    channel that it is added to, among those of the whole encoding, and what it is
+    divided by: a divisor, ``BY_ONE`` or another, of a hop, times a denominator.
     """
 
     loop: int  # 1 with self-loops, else 0
@@ -93,49 +84,51 @@ class Plan(NamedTuple):
     offsets: NDArray[np.int64]  # first raw sum of each kind, [7]; -1: there is none
     num_raw: int  # C_raw
     pairs: NDArray[np.int64]  # [C_raw, 4]
-    terms: NDArray[np.int64]  # Terms, [T, 5]; targets are those of the whole encoding
+    terms: NDArray[np.int64]  # [T, 5]
 
 
-class Values(NamedTuple):
-    """The output of kernels, as one of two arrays, so that they compile once."""
+class Output(NamedTuple):
+    """What kernels add to, as one of two arrays, so that they compile once."""
 
     single: NDArray[np.float32]  # [N, C, L]; or [0, C, L]
     double: NDArray[np.float64]  # likewise
 
     @classmethod
-    def of(cls, out: NDArray[Any]) -> Values:
-        """Return what adds to ``out``, float32 or float64 ``[N, C, L]``."""
+    def of(cls, out: NDArray[Any]) -> Output:
+        """Return ``out``, float32 or float64 ``[N, C, L]``, as kernels take it."""
         if out.dtype == np.float32:
             return cls(out, np.empty((0, *out.shape[1:])))
         return cls(np.empty((0, *out.shape[1:]), np.float32), out)
 
 
-@lru_cache(maxsize=256)
-def plans(encoding: WalkEncoding) -> tuple[tuple[Plan, tuple[str, ...]], ...]:
-    """Return every block of every walk, with the names of its channels."""
-    made = []
-    channel = 0
-    for prefix, part in encoding.walks.items():
-        for block in part.blocks:
-            offsets, pairs = raw_layout(block, part.aggregate == "moments")
-            names, terms = output_map(part, block)
-            table = np.array(terms, dtype=np.int64).reshape(-1, len(Term._fields))
-            table[:, 1] += channel
-            channel += len(names)
-            loop, centre = int(bool(part.self_loops)), block.scope != "internal"
-            plan = Plan(
-                loop, centre, block.radius, block.num_shells, offsets, len(pairs),
-                pairs, table,
-            )  # fmt: skip
-            labels = tuple(f"{prefix}{block.label}/{name}" for name in names)
-            made.append((plan, labels))
-    return tuple(made)
+def make_plans(encoding: WalkEncoding) -> tuple[tuple[Plan, ...], tuple[str, ...]]:
+    """Return a plan for every walk and block, and the names of all their channels."""
+    plans: list[Plan] = []
+    channels: list[str] = []
+    loops = encoding.self_loops
+    for self_loops in loops if isinstance(loops, tuple) else (loops,):
+        prefix = ""
+        if isinstance(loops, tuple):
+            prefix = "loops/" if self_loops else "no_loops/"
+        for block in encoding.blocks:
+            scope, radius, num_shells = block
+            offsets, pairs = raw_layout(block, encoding.aggregate == "moments")
+            names, rows = output_map(encoding, block, offsets.tolist())
+            terms = np.array(rows, dtype=np.int64)
+            terms[:, 1] += len(channels)
+            plans.append(Plan(
+                int(self_loops), scope != "internal", radius, num_shells, offsets,
+                len(pairs), pairs, terms,
+            ))  # fmt: skip
+            place = f"{prefix}{scope}{radius or ''}"
+            channels += [f"{place}/{name}" for name in names]
+    return tuple(plans), tuple(channels)
 
 
 def _kinds(block: Block) -> list[tuple[int, int]]:
     """Return (kind, number of hops it has), in order."""
-    shells = block.num_shells
-    if block.scope != "internal":
+    scope, _, shells = block
+    if scope != "internal":
         return [(TO_SHELL, shells), (DIAGONAL, shells), (OFF_DIAGONAL, shells)]
     between = [(OUTWARD, shells - 1), (INWARD, shells - 1)]
     return [(DIAGONAL, shells), (OFF_DIAGONAL, shells), *between]
@@ -162,29 +155,30 @@ def raw_layout(
     if squares:
         offsets[SQUARES] = len(pairs)
     rows = [(*pair, power) for power in powers for pair in pairs]
-    if block.scope != "internal":
+    if block[0] != "internal":
         offsets[RETURN] = len(rows)
         rows.append((0, 0, SAME, 1))
     return offsets, np.array(rows, dtype=np.int64)
 
 
-def output_map(encoding: WalkEncoding, block: Block) -> tuple[list[str], list[Term]]:
-    """Return the channels of ``block`` and how they follow from its raw sums."""
-    offsets = raw_layout(block, encoding.aggregate == "moments")[0].tolist()
+def output_map(
+    encoding: WalkEncoding, block: Block, offsets: list[int]
+) -> tuple[list[str], list[tuple[int, ...]]]:
+    """Return the channels of ``block``, and the terms of its :class:`Plan`."""
     mean, merged = encoding.aggregate == "mean", encoding.merge != "concat"
     num_parts = 3  # f1, f2 and f3; or f3 within shells, and between them
-    if block.scope == "internal":
-        num_parts = 1 + (block.num_shells > 1)
+    if block[0] == "internal":
+        num_parts = 1 + (block[2] > 1)
     share = num_parts if encoding.merge == "mean" else 1
     names: list[str] = []
-    terms: list[Term] = []
+    terms: list[tuple[int, ...]] = []
 
     def add(name: str, source: int, divisor: int, hop: int, denominator: int) -> None:
         if encoding.merge == "mean":
             name = "mean"
         if name not in names:
             names.append(name)
-        terms.append(Term(source, names.index(name), divisor, hop, denominator))
+        terms.append((source, names.index(name), divisor, hop, denominator))
 
     if offsets[RETURN] >= 0:
         add("return", offsets[RETURN], BY_ONE, 1, share)
@@ -232,7 +226,7 @@ def finish(
     sizes: NDArray[np.int64],
     terms: NDArray[np.int64],
     node: int,
-    out: Values,
+    out: Output,
 ) -> None:
     """Add what the terms of a :class:`Plan` give; an empty shell gives nothing.
 
@@ -259,7 +253,7 @@ def finish(
 def write_first_step(
     sizes: NDArray[np.int64], plan: Plan, prime: int, out: NDArray[Any]
 ) -> None:
-    """Add t = 0 of one block to ``out[:, :, 0]``, modulo ``prime`` if that is not 0.
+    """Add t = 0 of one plan to ``out[:, :, 0]``, modulo ``prime`` if that is not 0.
 
     ``sizes`` are those of shells, ``[N, >= num_shells]``.
     """
@@ -308,7 +302,7 @@ def with_shell_sizes(
     if sizes is None:
         return out
     if encoding.first_step == 0:
-        for plan, _ in plans(encoding):
+        for plan in encoding.plans:
             write_first_step(sizes, plan, prime, out)
     first = channels * encoding.length
     numbers = out.reshape(num_nodes, encoding.num_features)  # a view

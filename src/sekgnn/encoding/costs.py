@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.encoding.channels import SQUARES, plans
+from sekgnn.encoding.channels import SQUARES
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs
@@ -108,7 +108,7 @@ def predicted_seconds(
     chosen = rng.choice(nodes, min(_SAMPLE, nodes.size), replace=False)
     exact, sampled, steps = 0.0, 0.0, encoding.walk_length
     half = (steps + 1) // 2
-    for plan, _ in plans(encoding):
+    for plan in encoding.plans:
         squares, num_shells = plan.offsets[SQUARES] >= 0, plan.num_shells
         reach = plan.radius
         if reach == 0 and (squares or backend in ("auto", "push")):

@@ -25,8 +25,8 @@ from sekgnn.encoding.channels import (
     RETURN,
     SQUARES,
     TO_SHELL,
+    Output,
     Plan,
-    Values,
     finish,
 )
 from sekgnn.graphs.graph import CsrGraph
@@ -137,7 +137,7 @@ def encode_ego_nets(
     plan: Plan,
     global_degrees: bool,
     place: NDArray[np.int32],
-    out: Values,
+    out: Output,
 ) -> None:
     """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
 

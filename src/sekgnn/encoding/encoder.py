@@ -1,22 +1,23 @@
-"""Encode graphs, one or many, with any encoding."""
+"""Encode graphs with any encoding; walks by the kernels that fit the graphs."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.channels import Plan, Values, plans, with_shell_sizes
+from sekgnn.encoding.channels import SQUARES, Output, Plan, with_shell_sizes
 from sekgnn.encoding.costs import check_costs
-from sekgnn.encoding.graph_scope import encode_one
+from sekgnn.encoding.ego_scope import encode_ego_nets
+from sekgnn.encoding.graph_scope import encode_dense, encode_one, encode_spectral
+from sekgnn.encoding.half_walk import half_walk_nodes
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
-from sekgnn.encoding.tasks import BACKENDS, SMALL_GRAPH, Backend, encoding_tasks
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
@@ -24,9 +25,30 @@ from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.twins import copy_to_twins, find_alike
 from sekgnn.hops import shell_sizes
 from sekgnn.memory import check_memory
-from sekgnn.parallel import Progress, even_chunks, run_chunks, within
+from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
+from sekgnn.walks.ball import with_degrees
+from sekgnn.walks.returns import half_walk_returns
+
+Backend = Literal["auto", "dense", "spectral", "push"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
+
+SMALL_GRAPH = 1024
+"""Nodes up to which ``auto`` uses O(n²) memory in ``graph`` scope."""
+
+MATRIX_LIMIT = 20_000
+"""Nodes up to which an n x n matrix is made when asked for."""
+
+SMALL_GRAPHS_CHUNK = 1024
+"""Nodes of small graphs that make a chunk."""
+
+NODES_CHUNK = 256
+"""Nodes of one large graph, or ego-nets, that make a chunk."""
 
 _QUICK = 1 << 22  # numbers that fit into any memory
+
+Chunks = list[tuple[int, int]]
+Task = tuple[Chunks, Callable[[int, int], None]]
+"""Chunks that may run at the same time, and what to do with each."""
 
 Encoding = str | Mapping[str, Any] | SubstructureEncoding
 """What :func:`~sekgnn.encoding.make_encoding` takes."""
@@ -133,27 +155,26 @@ def encode_pairs(
     indices = np.empty(edges.shape[1], dtype=np.int32)
     packed = PackedGraphs.over(ends[0], indptr, indices)  # filled by the kernel
     out = np.zeros(shape, dtype=dtype)
-    edges, values = np.ascontiguousarray(edges), Values.of(out)
+    edges, output = np.ascontiguousarray(edges), Output.of(out)
     for plan in quick_plans(encoding):
         if not encode_one(
-            edges, ends[1], packed.node_ptr, packed.csr, indptr, indices, plan, values
+            edges, ends[1], packed.node_ptr, packed.csr, indptr, indices, plan, output
         ):
             return None
     return out
 
 
-def quick_plans(encoding: SubstructureEncoding) -> list[Plan]:
+def quick_plans(encoding: SubstructureEncoding) -> tuple[Plan, ...]:
     """Return the plans of an encoding made of walks on whole graphs alone, or none."""
     if type(encoding) is not WalkEncoding or encoding.ragged or encoding.sized_shells:
-        return []
-    blocks = [plan for plan, _ in plans(encoding)]
-    return [] if any(plan.radius for plan in blocks) else blocks
+        return ()
+    return () if any(plan.radius for plan in encoding.plans) else encoding.plans
 
 
 def encode_walks(
     packed: PackedGraphs,
     encoding: WalkEncoding,
-    backend: str,
+    backend: Backend,
     dtype: DTypeLike,
     threads: int | None,
     progress: Progress | None,
@@ -162,47 +183,39 @@ def encode_walks(
 ) -> NDArray[Any]:
     """Return the walk encodings of packed graphs, or of the first nodes of one graph.
 
-    ``count`` and ``near`` are as for :func:`~sekgnn.encoding.tasks.encoding_tasks`.
+    ``count`` and ``near`` are as for :func:`encoding_tasks`.
     """
     if backend == "spectral" and encoding.aggregate == "moments":
         raise ConfigError(
             'the spectral form has no squares: use backend="dense" or "push" '
             'with aggregate="moments".'
         )
-    n, blocks = packed.num_nodes, plans(encoding)
+    n = packed.num_nodes
     count = n if count is None else count
-    width = sum(len(names) for _, names in blocks)
-    size = count * width * encoding.walk_length * np.dtype(dtype).itemsize
+    shape = count, len(encoding.walk_channels), encoding.walk_length
     check_memory(
-        size,
-        f"the encoding of {count:,} nodes by {width} x {encoding.walk_length} numbers",
+        math.prod(shape) * np.dtype(dtype).itemsize,
+        f"the encoding of {count:,} nodes by {shape[1]} x {shape[2]} numbers",
         "take fewer shells, scopes or steps, or float32",
         ConfigError,
     )
-    out = np.zeros((count, width, encoding.walk_length), dtype=dtype)
+    out = np.zeros(shape, dtype=dtype)
     twin_of, alike = find_alike(packed, threads)
     check_costs(packed, encoding, backend, threads, alike, count)
-    tasks = [
-        task
-        for plan, _ in blocks
-        for task in encoding_tasks(
-            packed,
-            plan,
-            twin_of if plan.loop else np.arange(n, dtype=np.int32),
-            alike,
-            cast("Backend", backend),
-            Values.of(out),
-            count,
-            near,
+    output, alone = Output.of(out), np.arange(n, dtype=np.int32)
+    tasks: list[Task] = []
+    for plan in encoding.plans:
+        twins = twin_of if plan.loop else alone
+        tasks += encoding_tasks(
+            packed, plan, twins, alike, backend, output, count, near
         )
-    ]
-    total = sum(task.size for task in tasks) + count * bool(encoding.sized_shells)
+    sizes = [sum(stop - start for start, stop in chunks) for chunks, _ in tasks]
+    total = sum(sizes) + count * bool(encoding.sized_shells)
     done = 0
-    for task in tasks:
-        share = within(progress, done, task.size, total)
-        run_chunks(task.work, task.chunks, threads, share)
-        done += task.size
-    rows = out.reshape(count, width * encoding.walk_length)
+    for (chunks, work), size in zip(tasks, sizes, strict=True):
+        run_chunks(work, chunks, threads, within(progress, done, size, total))
+        done += size
+    rows = out.reshape(count, shape[1] * shape[2])
     run_chunks(
         lambda start, stop: copy_to_twins(alike, start, stop, rows),
         even_chunks(count, 1024),
@@ -210,15 +223,141 @@ def encode_walks(
     )
     if not encoding.sized_shells:
         return out
-    share = within(progress, done, count, total)
-    sizes = shell_sizes(
+    shells = shell_sizes(
         packed,
         encoding.sized_shells,
         nodes=(0, count),
         threads=threads,
-        progress=share,
+        progress=within(progress, done, count, total),
     )
-    return with_shell_sizes(encoding, out, sizes)
+    return with_shell_sizes(encoding, out, shells)
+
+
+def encoding_tasks(
+    graphs: PackedGraphs,
+    plan: Plan,
+    twin_of: NDArray[np.int32],
+    alike: NDArray[np.int32],
+    backend: Backend,
+    out: Output,
+    count: int,
+    near: NDArray[np.bool_] | None,
+) -> list[Task]:
+    """Return what has to be done, one task after the other, for one plan.
+
+    ``twin_of`` is the smallest adjacent twin of each node, with which dense matrices
+    are made smaller, itself where the walk has no self-loops; ``alike`` its smallest
+    twin: only these need be computed. ``out`` is zero, and added to. The first
+    ``count`` nodes are encoded, and with the backend ``"push"`` these may be fewer than
+    all of one graph; ``near`` says where a shell of one of them may be, ``[N]``.
+
+    Raises:
+        GraphInputError: If a graph is too large for the backend.
+    """
+    if plan.radius:
+        chunks = _node_chunks(0, count)
+        return [_ego_task(graphs, plan, alike, False, chunks, out)]
+    sizes = np.diff(graphs.node_ptr)
+    limit = {"auto": SMALL_GRAPH, "push": -1}.get(backend, MATRIX_LIMIT)
+    large = np.flatnonzero(sizes > limit)
+    if large.size and backend in ("dense", "spectral"):
+        n = int(sizes.max())
+        raise GraphInputError(
+            f"backend={backend!r} needs memory for {n} x {n} numbers "
+            f'(several GiB); use backend="push" or "auto".'
+        )
+    squares = plan.offsets[SQUARES] >= 0
+
+    def small(start: int, stop: int) -> None:
+        common = graphs.node_ptr, graphs.csr, twin_of, start, stop, plan
+        free = backend == "auto" and not squares
+        chosen = np.full(stop - start if free else 0, False)
+        if backend == "spectral":
+            chosen = np.full(stop - start, True)
+        else:
+            encode_dense(*common, chosen, out)
+        if chosen.any():
+            encode_spectral(*common, chosen, out)
+
+    tasks: list[Task] = [(_graph_chunks(sizes, limit), small)]
+    starts = graphs.node_ptr.tolist()
+    starts[-1] = count
+    chunks = [c for g in large.tolist() for c in _node_chunks(*starts[g : g + 2])]
+    if chunks and squares:
+        reach = plan._replace(radius=plan.num_shells + out.double.shape[2] // 2)
+        tasks.append(_ego_task(graphs, reach, alike, True, chunks, out))
+    elif chunks:
+        tasks += _half_walk_tasks(graphs, plan, alike, chunks, out, near)
+    return tasks
+
+
+def _half_walk_tasks(
+    graphs: PackedGraphs,
+    plan: Plan,
+    alike: NDArray[np.int32],
+    chunks: Chunks,
+    out: Output,
+    near: NDArray[np.bool_] | None,
+) -> list[Task]:
+    """First the returns of all nodes, which every node needs of its shells."""
+    edges = with_degrees(graphs.csr, plan.loop)
+    returns = np.empty((graphs.num_nodes, out.double.shape[2]))
+    everywhere, asked = chunks, alike
+    if near is not None:
+        everywhere = _node_chunks(0, graphs.num_nodes)
+        asked = np.where(near, alike, np.int32(-1))
+
+    def walk_back(start: int, stop: int) -> None:
+        half_walk_returns(edges, asked, start, stop, plan.loop, returns)
+
+    def copy(start: int, stop: int) -> None:
+        copy_to_twins(asked, start, stop, returns)
+
+    def walk_out(start: int, stop: int) -> None:
+        half_walk_nodes(edges, alike, start, stop, plan, returns, out)
+
+    return [(everywhere, walk_back), (everywhere, copy), (chunks, walk_out)]
+
+
+def _ego_task(
+    graphs: PackedGraphs,
+    plan: Plan,
+    alike: NDArray[np.int32],
+    global_degrees: bool,
+    chunks: Chunks,
+    out: Output,
+) -> Task:
+    place = PerThread(lambda: np.full(graphs.num_nodes, -1, dtype=np.int32))
+
+    def work(start: int, stop: int) -> None:
+        encode_ego_nets(
+            graphs.csr, alike, start, stop, plan, global_degrees, place.value, out
+        )
+
+    return chunks, work
+
+
+def _node_chunks(first: int, last: int) -> Chunks:
+    return [(first + a, first + b) for a, b in even_chunks(last - first, NODES_CHUNK)]
+
+
+def _graph_chunks(sizes: NDArray[np.int64], limit: int) -> Chunks:
+    """Cut the graphs at every large one, and when a chunk is full."""
+    chunks: Chunks = []
+    start, nodes = 0, 0
+    for g, size in enumerate(sizes.tolist()):
+        if size > limit:
+            if g > start:
+                chunks.append((start, g))
+            start, nodes = g + 1, 0
+            continue
+        nodes += size
+        if nodes >= SMALL_GRAPHS_CHUNK:
+            chunks.append((start, g + 1))
+            start, nodes = g + 1, 0
+    if start < sizes.size:
+        chunks.append((start, sizes.size))
+    return chunks
 
 
 def _float_type(dtype: DTypeLike) -> np.dtype[Any]:

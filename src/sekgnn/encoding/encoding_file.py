@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
-from sekgnn.encoding.encoder import encode
+from sekgnn.encoding.encoder import BACKENDS, encode
 from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding
-from sekgnn.encoding.tasks import BACKENDS
 from sekgnn.errors import ConfigError
 from sekgnn.files import atomic_path, check_target
 from sekgnn.graphs.graph import Graph

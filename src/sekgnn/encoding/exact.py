@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,24 +14,25 @@ from sekgnn.encoding.channels import (
     SAME,
     Plan,
     divisor_value,
-    plans,
     with_shell_sizes,
 )
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.convert import as_graph
-from sekgnn.graphs.graph import CsrGraph, Graph
-from sekgnn.graphs.packed import pack
+from sekgnn.graphs.graph import CsrGraph
+from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.twins import quotient
 from sekgnn.hops import shell_sizes
 from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
-from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks
+from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
 from sekgnn.walks.ball import local_ball
 from sekgnn.walks.modular import PRIMES, inverse, inverse_degrees, modular_step
 
 PAIRS_LIMIT = 8_192
 """Nodes of a graph, or of an ego-net, for which all pairs are computed."""
+
+GRAPHS_CHUNK, NODES_CHUNK = 32, 64
 
 
 @kernel
@@ -129,23 +132,24 @@ def exact_values(
 @kernel
 def exact_graph_scope(
     graph: CsrGraph,
-    first: int,
-    n: int,
+    alone: NDArray[np.int32],
+    start: int,
+    stop: int,
     plan: Plan,
     count: bool,
     out: NDArray[np.int64],
 ) -> None:
-    """Write the residues of nodes ``first..first + n - 1``, which are one graph.
+    """Write the residues of nodes ``start..stop - 1``, which are one graph.
 
-    With ``count`` they are of numbers of walks instead of probabilities.
+    With ``count`` they are of numbers of walks instead of probabilities; ``alone`` is
+    the number of every node.
     """
-    alone = np.arange(first + n).astype(np.int32)
-    _, ones, rows, columns = quotient(graph, alone, first, n, plan.loop)
+    _, ones, rows, columns = quotient(graph, alone, start, stop - start, plan.loop)
     members, bounds = class_shells(ones, rows, columns, plan.num_shells)
     inverses = inverse_degrees(rows)
     if count:
         inverses[:] = np.uint64(1)
-    exact_values(rows, columns, inverses, members, bounds, plan, first, out)
+    exact_values(rows, columns, inverses, members, bounds, plan, start, out)
 
 
 @kernel
@@ -208,24 +212,9 @@ def encode_exact(
             'aggregate="learned" keeps multisets, not numbers: their digests are '
             "encoding.exact(pack([graph]))."
         )
-    g = as_graph(graph)
-    n, place = g.num_nodes, PerThread(lambda: np.full(g.num_nodes, -1, dtype=np.int32))
-    _check_size(g, encoding, threads)
-    blocks = list(plans(encoding))
-    width = sum(len(names) for _, names in blocks)
-    sizes = shell_sizes(pack([g]), encoding.sized_shells, threads=threads)
-    walks = np.zeros((len(PRIMES), n, width, encoding.walk_length), dtype=np.int64)
-    for i, (plan, _) in enumerate(blocks, start=1):
-
-        def work(start: int, stop: int, plan: Plan = plan) -> None:
-            exact_ego_nets(g.csr, start, stop, plan, place.value, walks)
-
-        if plan.radius:
-            run_chunks(work, even_chunks(n, 64), threads)
-        else:
-            exact_graph_scope(g.csr, 0, n, plan, False, walks)
-        if progress is not None:
-            progress(i * n, len(blocks) * n)
+    packed = graph if isinstance(graph, PackedGraphs) else pack([as_graph(graph)])
+    walks = exact_walks(packed, encoding.plans, encoding.walk_length, threads, progress)
+    sizes = shell_sizes(packed, encoding.sized_shells, threads=threads)
     parts = [
         with_shell_sizes(encoding, residues, sizes, prime)
         for residues, prime in zip(walks, PRIMES, strict=True)
@@ -233,19 +222,66 @@ def encode_exact(
     return np.stack(parts, axis=-1)
 
 
-def _check_size(g: Graph, encoding: WalkEncoding, threads: int | None) -> None:
-    """Refuse what needs residues over too many pairs of nodes."""
-    if g.num_nodes <= PAIRS_LIMIT:
+def exact_walks(
+    packed: PackedGraphs,
+    plans: Sequence[Plan],
+    steps: int,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    *,
+    count: bool = False,
+) -> NDArray[np.int64]:
+    """Return the residues of walks of t = 1..l steps, ``[2, N, C, l]``.
+
+    With ``count`` they are of numbers of walks on whole graphs, not of probabilities.
+
+    Raises:
+        GraphInputError: If a graph or an ego-net is too large.
+    """
+    check_pairs(packed, plans, threads)
+    n, starts = packed.num_nodes, packed.node_ptr.tolist()
+    alone = np.arange(n, dtype=np.int32)
+    place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
+    channels = 1 + max(int(plan.terms[:, 1].max()) for plan in plans)
+    out = np.zeros((len(PRIMES), n, channels, steps), dtype=np.int64)
+    for i, plan in enumerate(plans):
+
+        def on_egos(start: int, stop: int, plan: Plan = plan) -> None:
+            exact_ego_nets(packed.csr, start, stop, plan, place.value, out)
+
+        def on_graphs(first: int, last: int, plan: Plan = plan) -> None:
+            for start, stop in pairwise(starts[first : last + 1]):
+                exact_graph_scope(packed.csr, alone, start, stop, plan, count, out)
+
+        share = within(progress, i * n, n, len(plans) * n)
+        if plan.radius:
+            run_chunks(on_egos, even_chunks(n, NODES_CHUNK), threads, share)
+        else:
+            chunks = even_chunks(packed.num_graphs, GRAPHS_CHUNK)
+            run_chunks(on_graphs, chunks, threads, share)
+    return out
+
+
+def check_pairs(
+    packed: PackedGraphs, plans: Sequence[Plan], threads: int | None
+) -> None:
+    """Refuse what needs a number for each of too many pairs of nodes.
+
+    Raises:
+        GraphInputError: If so.
+    """
+    sizes = np.diff(packed.node_ptr)
+    if sizes.max(initial=0) <= PAIRS_LIMIT:
         return
-    for block in encoding.blocks:
-        most, what = g.num_nodes, "the graph"
-        if block.scope != "graph":
-            around = shell_sizes(pack([g]), block.radius, threads=threads)
-            most = 1 + int(around.sum(axis=1).max(initial=0))
-            what = f"an ego-net of radius {block.radius}"
+    for radius in dict.fromkeys(plan.radius for plan in plans):
+        most, place = int(sizes.max()), "a graph"
+        if radius:
+            around = shell_sizes(packed, radius, threads=threads)
+            most = 1 + int(around.sum(axis=1).max())
+            place = f"an ego-net of radius {radius}"
         if most > PAIRS_LIMIT:
             raise GraphInputError(
-                f"exact arithmetic needs a residue for every pair of nodes and handles "
-                f"up to {PAIRS_LIMIT} nodes; {what} has {most}. Use encode() for "
-                f"floats, or a smaller scope."
+                f"this needs a number for every pair of nodes and handles up to "
+                f"{PAIRS_LIMIT} nodes; {place} has {most}. Take a smaller scope, or "
+                "encode() with walks, which gives floats."
             )

@@ -23,8 +23,8 @@ from sekgnn.encoding.channels import (
     OFF_DIAGONAL,
     RETURN,
     TO_SHELL,
+    Output,
     Plan,
-    Values,
     finish,
 )
 from sekgnn.graphs.graph import CsrGraph
@@ -117,7 +117,7 @@ def half_walk_nodes(
     stop: int,
     plan: Plan,
     returns: NDArray[np.float64],
-    out: Values,
+    out: Output,
 ) -> None:
     """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
 

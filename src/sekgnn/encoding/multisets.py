@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.digest import Colours, empty_table, find_key, key_of, spread
-from sekgnn.encoding.channels import OTHER, SAME, plans
+from sekgnn.encoding.channels import OTHER, SAME
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import GraphInputError
@@ -34,8 +34,7 @@ from sekgnn.parallel import (
     run_chunks,
 )
 from sekgnn.walks.ball import WalkScope, walk_place
-from sekgnn.walks.merged import Merged, merge_twins
-from sekgnn.walks.step_vectors import step_vectors
+from sekgnn.walks.step_vectors import Merged, merge_twins, step_vectors
 
 Ints = NDArray[np.int32]
 
@@ -461,7 +460,7 @@ def _channels(encoding: WalkEncoding) -> tuple[NDArray[np.int64], NDArray[np.int
     """
     blocks: list[tuple[int, ...]] = []
     pairs: list[list[int]] = []
-    for plan, _ in plans(encoding):
+    for plan in encoding.plans:
         whole, radius = plan.radius == 0, plan.radius or plan.num_shells
         blocks.append((whole, radius, plan.with_centre, plan.loop, len(pairs)))
         pairs += plan.pairs[plan.terms[:, 0], :3].tolist()  # a term per channel

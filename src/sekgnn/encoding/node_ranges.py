@@ -9,7 +9,6 @@ make them in any order and any number of times; a file that is there is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from sekgnn.array_folder import (
     read_manifest,
 )
 from sekgnn.checks import check_choice
-from sekgnn.encoding.channels import SQUARES, plans
+from sekgnn.encoding.channels import SQUARES
 from sekgnn.encoding.costs import check_costs
 from sekgnn.encoding.dask_engine import run_tasks
 from sekgnn.encoding.encoder import encode_walks
@@ -84,7 +83,7 @@ def encode_nodes(
             f"nodes {start}..{stop - 1} are not in [0, {graph.num_nodes})."
         )
     steps, reach = encoding.walk_length, encoding.sized_shells
-    for plan, _ in plans(encoding):
+    for plan in encoding.plans:
         squares = plan.offsets[SQUARES] >= 0
         around = plan.num_shells + (steps // 2 if squares else (steps + 1) // 2)
         reach = max(reach, plan.radius or around)
@@ -247,16 +246,11 @@ def encode_graph_file(
         "channels": list(plan.encoding.channels),
         "length": plan.encoding.length,
     }
-    job: Callable[[tuple[int, int]], dict[str, Any]]
     if client is None:
-
-        def job(nodes: tuple[int, int]) -> dict[str, Any]:
-            share = within(progress, nodes[0], nodes[1] - nodes[0], n)
-            return _write_range(file, plan, path, nodes, threads, share)
-
-    else:
+        job = partial(_write_range, file, plan, path, threads, progress)
+    else:  # a worker has one thread, and tells nothing
         source = str(file.path.resolve())
-        job = partial(_write_range, source, plan, path.resolve())
+        job = partial(_write_range, source, plan, path.resolve(), 1, None)
     done = 0
 
     def report(nodes: tuple[int, int], line: dict[str, Any]) -> None:
@@ -276,15 +270,16 @@ def _write_range(
     source: str | GraphFile,
     plan: RangePlan,
     folder: Path,
+    threads: int | None,
+    progress: Progress | None,
     nodes: tuple[int, int],
-    threads: int | None = 1,
-    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Encode a range, unless its file is there and whole, and return its line."""
     file = read_graph_file(source, check=False) if isinstance(source, str) else source
     graph, encoding = file.graph, plan.encoding
     shape = nodes[1] - nodes[0], len(encoding.channels), encoding.length
-    run: dict[str, Any] = {"threads": threads, "progress": progress}
+    share = within(progress, nodes[0], shape[0], graph.num_nodes)
+    run: dict[str, Any] = {"threads": threads, "progress": share}
 
     def make() -> Content:
         if plan.backend == "sampled":

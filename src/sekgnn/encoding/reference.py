@@ -51,8 +51,9 @@ def reference_encoding(graph: Graph, encoding: WalkEncoding, one: Any = 1.0) -> 
     for v in range(graph.num_nodes):
         channels: list[Array] = []
         for self_loops, block in product(kinds, encoding.blocks):
-            near = apart[v] <= (np.inf if block.scope == "graph" else block.radius)
-            if block.scope == "internal":
+            scope, radius, _ = block
+            near = apart[v] <= (np.inf if scope == "graph" else radius)
+            if scope == "internal":
                 near[v] = False
             walked = adjacency * np.outer(near, near)
             h = landing(walked, encoding.walk_length, self_loops)
@@ -92,19 +93,20 @@ def _channels(
     encoding: WalkEncoding, block: Block, apart: Array, h: Array, v: int
 ) -> Iterator[Array]:
     """Yield the channels of f of node v, ``[L]`` each; ``apart`` is dis(v, .)."""
-    shell = [apart == k for k in range(block.num_shells + 1)]
+    scope, _, num_shells = block
+    shell = [apart == k for k in range(num_shells + 1)]
     same = np.eye(len(apart), dtype=np.bool_)  # shell 0 is v itself
 
     def pairs(first: int, second: int, kept: Any = True) -> list[Pairs]:
         return [(shell[first], np.outer(shell[first], shell[second]) & kept)]
 
-    each = range(1, block.num_shells + 1)
+    each = range(1, num_shells + 1)
     f1 = [h[:, v, v]]
     f2 = [pairs(0, k) for k in each]
     on, off = [pairs(k, k, same) for k in each], [pairs(k, k, ~same) for k in each]
     families, f3 = [f2, on, off], [[a + b for a, b in zip(on, off, strict=True)]]
     joined = [f2, *f3]
-    if block.scope == "internal":  # without v, but from one shell to the next
+    if scope == "internal":  # without v, but from one shell to the next
         outwards = [pairs(k, k + 1) for k in each[:-1]]
         back = [pairs(k + 1, k) for k in each[:-1]]
         f1, families = [], [on, off, outwards, back]

@@ -24,7 +24,6 @@ from sekgnn.encoding.channels import (
     TO_SHELL,
     Plan,
     divisor_value,
-    plans,
     with_shell_sizes,
 )
 from sekgnn.encoding.substructure import SubstructureEncoding
@@ -267,18 +266,17 @@ def encode_sampled(
     encoding = WalkEncoding(walk_length=32) if encoding is None else encoding
     check_sampling(encoding, num_walks, seed)
     g = as_graph(graph)
-    n, blocks = g.num_nodes, list(plans(encoding))
+    n, plans = g.num_nodes, encoding.plans
     start, stop = (0, n) if nodes is None else nodes
     size = stop - start
-    width = sum(len(names) for _, names in blocks)
-    values = np.zeros((size, width, encoding.walk_length))
+    values = np.zeros((size, len(encoding.walk_channels), encoding.walk_length))
     variances = np.zeros_like(values)
     known = g.csr
     if size == n and known.indices.size < 2**31:  # half of what is read most
         known = known._replace(indptr=known.indptr.astype(np.int32))
     small = np.int8 if encoding.num_shells < 127 else np.int16
     shell_of = PerThread(lambda: np.full(n, -1, dtype=small))
-    for i, (plan, _) in enumerate(blocks):
+    for i, plan in enumerate(plans):
 
         def work(low: int, high: int, plan: Plan = plan) -> None:
             sample_nodes(
@@ -286,7 +284,7 @@ def encode_sampled(
                 np.uint64(seed), shell_of.value, values, variances,
             )  # fmt: skip
 
-        share = within(progress, i * size, size, len(blocks) * size)
+        share = within(progress, i * size, size, len(plans) * size)
         run_chunks(work, even_chunks(size, 256), threads, share)
     sizes = shell_sizes(
         pack([g]), encoding.sized_shells, nodes=(start, stop), threads=threads

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.checks import MOST_LEVELS
-from sekgnn.encoding.channels import Plan, plans
-from sekgnn.encoding.exact import PAIRS_LIMIT, add_step, exact_graph_scope
+from sekgnn.encoding.channels import Plan
+from sekgnn.encoding.exact import GRAPHS_CHUNK, add_step, check_pairs, exact_walks
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.errors import GraphInputError
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.twins import quotient
@@ -21,15 +19,13 @@ from sekgnn.hops.levels import class_shells
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, run_chunks
 from sekgnn.parameters import check_fields, parameter
-from sekgnn.walks.modular import PRIMES
-
-GRAPHS_CHUNK = 32
 
 
 @kernel
 def count_walks(
     node_ptr: NDArray[np.int64],
     graph: CsrGraph,
+    alone: NDArray[np.int32],
     first: int,
     last: int,
     plan: Plan,
@@ -37,11 +33,11 @@ def count_walks(
 ) -> None:
     """Write the raw sums of all nodes of graphs ``first..last - 1``.
 
-    ``raw`` is zero, ``[N, C_raw, L]``, laid out as ``plan`` says.
+    ``raw`` is zero, ``[N, C_raw, L]``, laid out as ``plan`` says; ``alone`` is the
+    number of every node.
     """
     for g in range(first, last):
         begin, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
-        alone = np.arange(node_ptr[g + 1]).astype(np.int32)
         _, ones, rows, columns = quotient(graph, alone, begin, n, 0)
         members, bounds = class_shells(ones, rows, columns, plan.num_shells)
         before, after = np.eye(n), np.empty((n, n))
@@ -116,11 +112,13 @@ class WalkCounts(SubstructureEncoding):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return the counts, or their logarithms, ``[N, C, L]``."""
-        plan = self._plan(graphs)
+        plan = self._plan()
+        check_pairs(graphs, (plan,), threads)
+        alone = np.arange(graphs.num_nodes, dtype=np.int32)
         raw = np.zeros((graphs.num_nodes, plan.num_raw, self.length))
 
         def work(first: int, last: int) -> None:
-            count_walks(graphs.node_ptr, graphs.csr, first, last, plan, raw)
+            count_walks(graphs.node_ptr, graphs.csr, alone, first, last, plan, raw)
 
         run_chunks(
             work, even_chunks(graphs.num_graphs, GRAPHS_CHUNK), threads, progress
@@ -136,25 +134,12 @@ class WalkCounts(SubstructureEncoding):
         Like :func:`~sekgnn.encoding.encode_exact`: different numbers agree about once
         in 2^62, however large they are.
         """
-        plan, starts = self._plan(graphs), graphs.node_ptr.tolist()
-        shape = len(PRIMES), graphs.num_nodes, self.num_channels, self.length
-        out = np.zeros(shape, dtype=np.int64)
-
-        def work(first: int, last: int) -> None:
-            for begin, end in pairwise(starts[first : last + 1]):
-                exact_graph_scope(graphs.csr, begin, end - begin, plan, True, out)
-
-        run_chunks(work, even_chunks(graphs.num_graphs, GRAPHS_CHUNK), threads)
+        out = exact_walks(graphs, (self._plan(),), self.length, threads, count=True)
         return np.stack(list(out), axis=-1)
 
-    def _plan(self, graphs: PackedGraphs) -> Plan:
-        """Return where the sums of walks on A go, if no graph is too large."""
-        most = int(np.diff(graphs.node_ptr).max(initial=0))
-        if most > PAIRS_LIMIT:
-            raise GraphInputError(
-                f"walk_counts needs a number for every pair of nodes and handles up to "
-                f"{PAIRS_LIMIT} nodes; a graph has {most}. Use the encoding walks."
-            )
-        walks = WalkEncoding(self.num_shells, self.walk_length, self_loops=False)
-        ((plan, _),) = plans(walks)
+    def _plan(self) -> Plan:
+        """Return where the sums of walks on A go."""
+        (plan,) = WalkEncoding(
+            self.num_shells, self.walk_length, self_loops=False
+        ).plans
         return plan

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from sekgnn.checks import MOST_LEVELS, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding, register_encoding
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike, NDArray
 
+    from sekgnn.encoding.channels import Plan
+    from sekgnn.encoding.encoder import Backend
     from sekgnn.encoding.ragged import Values
     from sekgnn.graphs.packed import PackedGraphs
     from sekgnn.parallel import Progress
@@ -24,26 +26,16 @@ Scope = Literal["graph", "ego", "internal"]
 Aggregate = Literal["sum", "mean", "landing", "moments", "learned"]
 Merge = Literal["concat", "parts", "mean"]
 
-SCOPES: tuple[Scope, ...] = ("graph", "ego", "internal")
-AGGREGATES: tuple[Aggregate, ...] = ("sum", "mean", "landing", "moments", "learned")
-MERGES: tuple[Merge, ...] = ("concat", "parts", "mean")
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
+MERGES: tuple[Merge, ...] = get_args(Merge)
 
 SHELL_SIZES = "shell_sizes"
 """What channels of shell sizes are called, before the distances that they hold."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """One scope at one radius: the unit that backends compute."""
-
-    scope: Scope
-    radius: int  # h; 0 in graph scope, where there is none
-    num_shells: int  # shells k = 1..num_shells are summarised
-
-    @property
-    def label(self) -> str:
-        """Scope and radius, such as ``"graph"`` or ``"internal1"``."""
-        return self.scope if self.scope == "graph" else f"{self.scope}{self.radius}"
+Block = tuple[Scope, int, int]
+"""A scope, its radius h (0 for ``"graph"``), and how many shells are summarised."""
 
 
 @register_encoding("walks")
@@ -176,29 +168,31 @@ class WalkEncoding(SubstructureEncoding):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The scopes and radii to compute, in order."""
+        """The scopes and radii, in order."""
         out: list[Block] = []
         for scope in cast("tuple[Scope, ...]", self.scope):
             if scope == "graph":
-                out.append(Block("graph", 0, self.num_shells))
+                out.append(("graph", 0, self.num_shells))
                 continue
             for radius in cast("tuple[int, ...]", self.radius):
-                out.append(Block(scope, radius, min(self.num_shells, radius)))
+                out.append((scope, radius, min(self.num_shells, radius)))
         return tuple(out)
 
     @cached_property
-    def walks(self) -> dict[str, WalkEncoding]:
-        """What backends compute, steps 1..l, by a prefix for the names of channels.
+    def _planned(self) -> tuple[tuple[Plan, ...], tuple[str, ...]]:
+        from sekgnn.encoding.channels import make_plans
 
-        One for each value of ``self_loops``; with one value the prefix is empty.
-        """
-        plain = replace(self, first_step=1, shell_sizes=0)
-        if isinstance(self.self_loops, bool):
-            return {"": plain}
-        return {
-            "loops/" if value else "no_loops/": replace(plain, self_loops=value)
-            for value in self.self_loops
-        }
+        return make_plans(self)
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What backends compute, steps 1..l: a plan for each block of each walk."""
+        return self._planned[0]
+
+    @property
+    def walk_channels(self) -> tuple[str, ...]:
+        """Names of the channels of walks, which come first."""
+        return self._planned[1]
 
     @property
     def sized_shells(self) -> int:
@@ -208,9 +202,7 @@ class WalkEncoding(SubstructureEncoding):
     @cached_property
     def channels(self) -> tuple[str, ...]:
         """Names of the output channels, each a vector of ``length`` numbers."""
-        from sekgnn.encoding.channels import plans
-
-        names = [name for _, block in plans(self) for name in block]
+        names = list(self.walk_channels)
         last = self.shell_sizes
         for k in range(1, last + 1, self.length):
             names.append(f"{SHELL_SIZES}/{k}-{min(k + self.length - 1, last)}")
@@ -233,7 +225,7 @@ class WalkEncoding(SubstructureEncoding):
         dtype: DTypeLike = "float64",
         threads: int | None = None,
         progress: Progress | None = None,
-        backend: str = "auto",
+        backend: Backend = "auto",
     ) -> Values:
         """Return ``[N, C, L]``; ``backend`` as for :func:`sekgnn.encode`."""
         from sekgnn.encoding.encoder import encode_walks
@@ -254,16 +246,12 @@ class WalkEncoding(SubstructureEncoding):
 
         With ``aggregate="learned"`` digests of the multisets, ``[N, C, 2]``.
         """
-        import numpy as np
-
         from sekgnn.encoding.exact import encode_exact
         from sekgnn.encoding.multisets import exact_multisets
-        from sekgnn.graphs.packed import unpack
 
         if self.ragged:
             return exact_multisets(graphs, self, threads)
-        parts = [encode_exact(g, self, threads=threads) for g in unpack(graphs)]
-        return np.concatenate(parts)
+        return encode_exact(graphs, self, threads=threads)
 
 
 def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:

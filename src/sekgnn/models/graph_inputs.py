@@ -13,7 +13,6 @@ from sekgnn.errors import GraphInputError
 from sekgnn.nn import (
     Csr,
     EdgeFeatures,
-    HopCSR,
     Multisets,
     PairLayout,
     edge_features,
@@ -54,7 +53,7 @@ class GraphInputs(NamedTuple):
         pair_walks: Walks between the nodes of the pairs, ``[B, 3]``.
     """
 
-    hops: HopCSR
+    hops: Csr
     graphs: Csr
     x: Tensor | None = None
     encoding: Tensor | None = None
@@ -158,14 +157,14 @@ def _multisets(
     return joined
 
 
-def hops_of(data: Any, num_nodes: int, num_hops: int) -> HopCSR:
+def hops_of(data: Any, num_nodes: int, num_hops: int) -> Csr:
     """Return the hops of a graph or batch; see :func:`graph_inputs`.
 
     Raises:
         GraphInputError: If there are fewer than ``num_hops``.
     """
     if fields.HOPS in data:
-        ready: HopCSR = data[fields.HOPS]
+        ready: Csr = data[fields.HOPS]
         if ready.num_hops < num_hops:
             raise GraphInputError(
                 f"the loader made {ready.num_hops} hops, the model reads {num_hops}; "
@@ -181,7 +180,7 @@ def hops_of(data: Any, num_nodes: int, num_hops: int) -> HopCSR:
     edges = data.edge_index if source is None else source
     kept = getattr(data, _CACHE, None)
     if kept is not None and kept[0] is edges and kept[1].num_hops >= num_hops:
-        hops: HopCSR = kept[1]
+        hops: Csr = kept[1]
         return hops  # layers read as many of its hops as they need
     if source is None:
         check_index("edge_index", edges)

@@ -127,11 +127,6 @@ describe_models(
                 "sek",
             ),
         ),
-    },
-)
-describe_models(
-    "sekgnn.models.boosting",
-    {
         "boosting": ModelKind(
             ("encoding",),
             {"n_estimators": 100, "min_samples_leaf": 20},

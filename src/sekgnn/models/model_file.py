@@ -1,4 +1,4 @@
-"""A model in one file: its config as JSON, its weights as safetensors.
+"""A model made of its config, and in one file: config as JSON, safetensors.
 
 The file is a safetensors file whose header carries the config and a SHA-256 of config
 and weights, so that config and weights cannot be mixed up and no change of either goes
@@ -8,9 +8,10 @@ unnoticed. It is written all or nothing; reading it runs no code from it.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,14 @@ from torch.nn.modules.module import (
     register_module_parameter_registration_hook,
 )
 
+from sekgnn import fields
+from sekgnn.checks import check_positive
+from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.errors import ModelFileError
 from sekgnn.files import write_atomically
-from sekgnn.models.graph_model import GraphModel
-from sekgnn.models.module_model import build_model
+from sekgnn.models.graph_inputs import hops_of
+from sekgnn.models.graph_model import MODELS, GraphModel
+from sekgnn.parameters import build
 from sekgnn.parsing import parse_json
 
 FORMAT = "sekgnn model"
@@ -36,6 +41,77 @@ FORMAT_VERSION = 1
 """Raise it when the layout of the file changes."""
 
 _SPARE = 1 << 20  # values that a network may have beside those of its file
+
+
+def build_model(config: Mapping[str, Any]) -> GraphModel:
+    """Return a new model from ``model.to_config()`` or values like it.
+
+    Raises:
+        ConfigError: If the model or a key is unknown, or a value cannot work.
+
+    Example:
+        >>> build_model({"model": "gin", "in_channels": 3, "out_channels": 2}).level
+        'graph'
+    """
+    cls = MODELS.known(config.get("model"))
+    values = {key: value for key, value in config.items() if key != "model"}
+    if isinstance(values.get("encoding"), Mapping):
+        values["encoding"] = encoding_from_dict(values["encoding"])
+    model = build(cls, f"model {cls.name!r}", values)  # type: ignore[attr-defined]
+    return model if isinstance(model, GraphModel) else ModuleModel(model, values)
+
+
+class ModuleModel(GraphModel):
+    """A registered module of your own behind the interface of the other models.
+
+    Args:
+        module: The module.
+        arguments: With which it was made.
+    """
+
+    def __init__(self, module: nn.Module, arguments: Mapping[str, Any]) -> None:
+        nn.Module.__init__(self)
+        self.module = module
+        cls: Any = type(module)
+        self.__dict__["name"] = cls.name
+        bound = inspect.signature(cls).bind(**arguments)
+        bound.apply_defaults()
+        given = bound.arguments
+        self.__dict__["arguments"] = given
+        self.in_channels = given.get("in_channels", 0)
+        self.out_channels = given.get("out_channels", 1)
+        self.edge_channels = given.get("edge_channels", 0)
+        self.graph_channels = given.get("graph_channels", 0)
+        self.graph_scale = None
+        self.hidden_channels = given.get("hidden_channels", 1)
+        self.num_hops = check_positive("num_hops", given.get("num_hops", 1))
+        self.encoding = given.get("encoding")
+        self.level = given.get("level", "graph")
+        self.skip = None
+
+    def fit_inputs(self, batches: Callable[[], Iterable[Any]]) -> None:
+        """Let the module fit itself, if it has a method of this name."""
+        fit = getattr(self.module, "fit_inputs", None)
+        if fit is not None:
+            fit(batches)
+
+    def forward(self, data: Any) -> Tensor:
+        """Return the module's output for a batch whose hops are pairs."""
+        if fields.HOPS in data and fields.HOP_EDGE_INDEX not in data:
+            hops = hops_of(data, data.num_nodes, self.num_hops)
+            pairs = [hops.pairs(k) for k in range(1, self.num_hops + 1)]
+            data[fields.HOP_EDGE_INDEX] = torch.cat(
+                [torch.stack([sender, receiver]) for receiver, sender in pairs], dim=1
+            )
+            data[fields.HOP_ORDER] = torch.cat(
+                [torch.full_like(row, k + 1) for k, (row, _) in enumerate(pairs)]
+            )
+        out: Tensor = self.module(data)
+        return out
+
+    def __repr__(self) -> str:
+        """The module's name and arguments, and the number of parameters."""
+        return super().__repr__().replace("ModuleModel", type(self.module).__name__, 1)
 
 
 def save_model(

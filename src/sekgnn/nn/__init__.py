@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         join_multisets,
     )
     from sekgnn.nn.hop_loader import HopLoader
-    from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_features, hop_csr
+    from sekgnn.nn.hop_matrices import EdgeFeatures, edge_features, hop_csr
     from sekgnn.nn.messages import MESSAGES, Message, register_message
     from sekgnn.nn.mlp import MLP
     from sekgnn.nn.neighbor_loader import HopNeighborLoader
@@ -43,7 +43,6 @@ __all__ = [
     "Fusion",
     "GINEPlusConv",
     "GraphReadout",
-    "HopCSR",
     "HopCombine",
     "HopLoader",
     "HopNeighborLoader",

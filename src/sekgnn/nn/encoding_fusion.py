@@ -185,8 +185,8 @@ def join_multisets(
         members.int(),
         t_indptr,
         owner.index_select(0, by_vector).int(),
-        counts.to(vectors.dtype),
-        counts.index_select(0, by_vector).to(vectors.dtype),
+        weights=counts.to(vectors.dtype),
+        t_weights=counts.index_select(0, by_vector).to(vectors.dtype),
     )
     vectors = vectors.index_select(0, order)
     return Multisets(vectors, starts.diff().tolist(), matrix, rows)
@@ -335,7 +335,7 @@ def _weighted(part: Multisets) -> Iterable[tuple[int, Tensor, Tensor]]:
     """Yield channel, weights and vectors in float64; a vector weighs its pairs."""
     often = torch.bincount(part.rows.flatten(), minlength=len(part.members.indptr) - 1)
     back = part.members
-    transpose = Csr(back.t_indptr, back.t_indices, back.indptr, back.indices,
+    transpose = Csr(back.t_indptr, back.t_indices, back.indptr, back.indices, 1,
                     back.t_weights, back.weights)  # fmt: skip
     weights = csr_sum(often.double().unsqueeze(1), transpose).squeeze(1).cpu()
     vectors = torch.split(part.vectors.double().cpu(), part.splits)

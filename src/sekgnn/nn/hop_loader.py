@@ -20,8 +20,9 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import PackedGraphs, Undirected, pack_edge_indices
 from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
-from sekgnn.nn.hop_matrices import HopCSR, by_key, check_index, transposed
+from sekgnn.nn.hop_matrices import by_key, check_index, transposed
 from sekgnn.nn.kernels import cut_hops
+from sekgnn.nn.sparse_sum import Csr
 
 Ints = NDArray[np.int64]
 
@@ -286,7 +287,7 @@ class GraphSource(BatchSource):
             for hops in self.hops
         ]
         (indptr, indices), (t_indptr, t_indices) = tables[0], tables[-1]
-        batch[fields.HOPS] = HopCSR(indptr, indices, t_indptr, t_indices, self.num_hops)
+        batch[fields.HOPS] = Csr(indptr, indices, t_indptr, t_indices, self.num_hops)
         batch[fields.GRAPH_NUMBER] = torch.from_numpy(chosen)
         if self.encodings is None:
             return batch

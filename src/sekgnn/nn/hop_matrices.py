@@ -19,63 +19,9 @@ Ints = NDArray[np.int64]
 _MOST = 2**31 - 1
 
 
-class HopCSR(NamedTuple):
-    r"""The 0/1 matrices :math:`B_k`, ``B_k[v, u] = 1`` iff :math:`u \in N_k(v)`.
-
-    All hops stand one after the other in the same tensors, hop-major: row v of hop k is
-    row ``(k - 1) N + v``. Hop k alone is a view (:meth:`hop`). The transpose is stored
-    the same way, and is the same tensors where every :math:`B_k` is symmetric.
-
-    Attributes:
-        indptr: Row starts, int32 ``[K N + 1]``.
-        indices: Nodes u, int32 ``[M]``.
-        t_indptr: Row starts of the transposes, int32 ``[K N + 1]``.
-        t_indices: Nodes v of the transposes, int32 ``[M]``.
-        num_hops: K.
-    """
-
-    indptr: Tensor
-    indices: Tensor
-    t_indptr: Tensor
-    t_indices: Tensor
-    num_hops: int
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes N."""
-        return (self.indptr.size(0) - 1) // self.num_hops
-
-    def hop(self, k: int) -> Csr:
-        """Return :math:`B_k`, k in 1..K, without a copy."""
-        n = self.num_nodes
-        start = (k - 1) * n
-        return Csr(
-            self.indptr.narrow(0, start, n + 1),
-            self.indices,
-            self.t_indptr.narrow(0, start, n + 1),
-            self.t_indices,
-        )
-
-    def sum(self, x: Tensor, k: int) -> Tensor:
-        r"""Return :math:`\sum_{u \in N_k(v)} x_u` for every node v, ``[N, C]``."""
-        return csr_sum(x, self.hop(k))
-
-    def sizes(self, k: int) -> Tensor:
-        """Return :math:`|N_k(v)|` for every node v, int32 ``[N]``."""
-        return self.hop(k).row_sizes()
-
-    def pairs(self, k: int) -> tuple[Tensor, Tensor]:
-        """Return hop k as ``(row, col)``, each int64 ``[M_k]``, row by row."""
-        n = self.num_nodes
-        indptr = self.indptr[(k - 1) * n : k * n + 1].long()
-        nodes = torch.arange(n, device=indptr.device)
-        row = torch.repeat_interleave(nodes, indptr.diff())
-        return row, self.indices[int(indptr[0]) : int(indptr[-1])].long()
-
-
 def hop_csr(
     hop_edge_index: Tensor, hop_order: Tensor, num_nodes: int, num_hops: int
-) -> HopCSR:
+) -> Csr:
     """Return the hops 1..K of a graph or batch; pairs of higher hops are left out.
 
     Args:
@@ -102,7 +48,7 @@ def hop_csr(
     base = (hop_order - 1) * num_nodes
     sender, receiver = hop_edge_index
     rows = num_hops * num_nodes
-    return HopCSR(
+    return Csr(
         *grouped(base + receiver, sender, rows),
         *grouped(base + sender, receiver, rows),
         num_hops,
@@ -110,18 +56,18 @@ def hop_csr(
 
 
 def as_hops(
-    hop_edge_index: Tensor | HopCSR,
+    hop_edge_index: Tensor | Csr,
     hop_order: Tensor | None,
     num_nodes: int,
     num_hops: int,
-) -> HopCSR:
-    """Return the hops that a layer was given as pairs, or ready as a :class:`HopCSR`.
+) -> Csr:
+    """Return the hops that a layer was given as pairs, or ready as a :class:`Csr`.
 
     Raises:
         GraphInputError: If ``hop_order`` is missing, hops are missing from those that
             are ready, or as for :func:`hop_csr`.
     """
-    if not isinstance(hop_edge_index, HopCSR):
+    if not isinstance(hop_edge_index, Csr):
         if hop_order is None:
             raise GraphInputError(
                 "hop_order is missing, the hop of every pair of hop_edge_index; "
@@ -129,7 +75,7 @@ def as_hops(
             )
         return hop_csr(hop_edge_index, hop_order, num_nodes, num_hops)
     if hop_order is not None:
-        raise GraphInputError("a HopCSR holds its order already; leave hop_order out.")
+        raise GraphInputError("hops in one table need no order; leave hop_order out.")
     if hop_edge_index.num_hops < num_hops:
         raise GraphInputError(
             f"the batch holds {hop_edge_index.num_hops} hops and the layer reads "
@@ -231,7 +177,7 @@ class EdgeFeatures(NamedTuple):
     receivers: Csr
 
 
-def edge_features(edge_index: Tensor, edge_attr: Tensor, hops: HopCSR) -> EdgeFeatures:
+def edge_features(edge_index: Tensor, edge_attr: Tensor, hops: Csr) -> EdgeFeatures:
     """Bring the features of ``edge_index`` to the order of hop 1.
 
     Args:
@@ -266,7 +212,7 @@ def edge_features(edge_index: Tensor, edge_attr: Tensor, hops: HopCSR) -> EdgeFe
     return EdgeFeatures(attr[order[left]], sender, received(hops, 1))
 
 
-def received(hops: HopCSR, k: int) -> Csr:
+def received(hops: Csr, k: int) -> Csr:
     """Return the matrix of nodes and the pairs of hop k that they receive.
 
     Its columns are the pairs in the order of ``hops.pairs(k)``, ``[N, M_k]``.
@@ -294,7 +240,7 @@ def edge_sum(x: Tensor, lift: nn.Module, edges: EdgeFeatures) -> Tensor:
 def as_edges(
     edge_index: Tensor | None,
     edge_attr: Tensor | EdgeFeatures | None,
-    hops: HopCSR,
+    hops: Csr,
     channels: int,
 ) -> EdgeFeatures | None:
     """Return the edge features that a layer was given, or ``None`` if it reads none.

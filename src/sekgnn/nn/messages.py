@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from sekgnn.errors import ConfigError
-from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, edge_sum
+from sekgnn.nn.hop_matrices import EdgeFeatures, edge_sum
 from sekgnn.nn.mlp import Linear, reset_children
-from sekgnn.nn.sparse_sum import hop_mix
+from sekgnn.nn.sparse_sum import Csr, hop_mix
 from sekgnn.registry import Registry
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -56,7 +56,7 @@ class Message(nn.Module):
         return 0 if self.share_hops else k - 1
 
     def forward(
-        self, z: Tensor, hops: HopCSR, k: int, edges: EdgeFeatures | None = None
+        self, z: Tensor, hops: Csr, k: int, edges: EdgeFeatures | None = None
     ) -> Tensor:
         """Return the message of hop k, ``[N, C]``."""
         raise NotImplementedError
@@ -76,7 +76,7 @@ MESSAGES = _Messages("message", nn.Module)
 def register_message(name: str) -> Callable[[T], T]:
     """Make a message of your own known, for ``SEKConv(message=name)`` and models.
 
-    It is a function of ``(z, hops, k)``, with z ``[N, C]``, :class:`HopCSR` and the hop
+    It is a function of ``(z, hops, k)``, with z ``[N, C]``, :class:`Csr` and the hop
     k, that returns ``[N, C]``; or a module class, made with ``(channels, num_hops)``
     for every layer, whose ``forward`` is such a function. See :class:`Message` for
     one that shares parameters among hops or reads edge features.
@@ -142,7 +142,7 @@ class GINMessage(Message):
         nn.init.zeros_(self.eps)
 
     def forward(
-        self, z: Tensor, hops: HopCSR, k: int, edges: EdgeFeatures | None = None
+        self, z: Tensor, hops: Csr, k: int, edges: EdgeFeatures | None = None
     ) -> Tensor:
         part = self.part(k)
         own = 1 + self.eps[part : part + 1]
@@ -179,7 +179,7 @@ class GINEMessage(GINMessage):
             nn.init.normal_(self.hop_embedding, std=0.1)
 
     def forward(
-        self, z: Tensor, hops: HopCSR, k: int, edges: EdgeFeatures | None = None
+        self, z: Tensor, hops: Csr, k: int, edges: EdgeFeatures | None = None
     ) -> Tensor:
         own = 1 + self.eps[self.part(k)]
         if k == 1 and self.edge_lift is not None:
@@ -198,7 +198,7 @@ class GCNMessage(Message):
     """
 
     def forward(
-        self, z: Tensor, hops: HopCSR, k: int, edges: EdgeFeatures | None = None
+        self, z: Tensor, hops: Csr, k: int, edges: EdgeFeatures | None = None
     ) -> Tensor:
         scale = (hops.sizes(k) + 1).to(z.dtype).rsqrt().unsqueeze(1)  # [N, 1]
         scaled = scale * z

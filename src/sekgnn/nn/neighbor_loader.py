@@ -17,8 +17,9 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import Graph, as_graph
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.nn.hop_loader import Ints, positions, starts
-from sekgnn.nn.hop_matrices import HopCSR, transposed
+from sekgnn.nn.hop_matrices import transposed
 from sekgnn.nn.kernels import sample_neighborhood
+from sekgnn.nn.sparse_sum import Csr
 from sekgnn.walks.between import walks_between
 
 
@@ -95,7 +96,7 @@ class SeedSource(BatchSource):
         if self.items.ndim == 2:
             walks = walks_between(self.graph, self.items[chosen])
             batch[fields.PAIR_WALKS] = torch.from_numpy(walks.astype(np.float32))
-        batch[fields.HOPS] = HopCSR(
+        batch[fields.HOPS] = Csr(
             torch.from_numpy(indptr).int(),
             torch.from_numpy(indices),
             torch.from_numpy(t_indptr).int(),

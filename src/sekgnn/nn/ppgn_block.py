@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.nn.choices import Activation, Norm
-from sekgnn.nn.hop_matrices import HopCSR
 from sekgnn.nn.mlp import SINE_GAIN, activate, make_norm, reset_children
+from sekgnn.nn.sparse_sum import Csr
 
 
 class PairLayout(NamedTuple):
@@ -54,7 +54,7 @@ class PairLayout(NamedTuple):
         return torch.cat(sums, dim=1).index_select(1, self.nodes)
 
 
-def pair_layout(ptr: Tensor, hops: HopCSR) -> PairLayout:
+def pair_layout(ptr: Tensor, hops: Csr) -> PairLayout:
     """Return the layout of a batch.
 
     Args:

@@ -13,7 +13,6 @@ from sekgnn.errors import GraphInputError
 from sekgnn.nn.choices import Activation, Combine, Norm, Update
 from sekgnn.nn.hop_matrices import (
     EdgeFeatures,
-    HopCSR,
     as_edges,
     as_encoding,
     as_hops,
@@ -22,7 +21,7 @@ from sekgnn.nn.hop_matrices import (
 from sekgnn.nn.messages import make_message, reads_edges
 from sekgnn.nn.mlp import MLP, Linear, reset_children
 from sekgnn.nn.pooling import RowPool
-from sekgnn.nn.sparse_sum import hop_mix
+from sekgnn.nn.sparse_sum import Csr, hop_mix
 
 
 class SEKConv(nn.Module):
@@ -124,7 +123,7 @@ class SEKConv(nn.Module):
     def forward(
         self,
         x: Tensor,
-        hop_edge_index: Tensor | HopCSR,
+        hop_edge_index: Tensor | Csr,
         hop_order: Tensor | None = None,
         encoding: Tensor | None = None,
         edge_index: Tensor | None = None,
@@ -138,7 +137,7 @@ class SEKConv(nn.Module):
             hop_edge_index: Pairs from u (row 0) to v (row 1), int64 ``[2, M]``, as
                 ``AddKHopEdges`` and PyG's loader leave them. For several layers,
                 ``hop_csr`` sorts the pairs once and gives the same numbers.
-            hop_order: The hop of every pair, int64 ``[M]``; ``None`` for a ``HopCSR``.
+            hop_order: The hop of every pair, int64 ``[M]``; ``None`` for a ``Csr``.
             encoding: f, ``[N, F]`` or ``[N, C, L]``, if ``encoding_channels``.
             edge_index: ``[2, E]``, if ``edge_channels``.
             edge_attr: ``[E, D]``, if ``edge_channels``; or ``EdgeFeatures``, without
@@ -298,7 +297,7 @@ class GINEPlusConv(nn.Module):
     def forward(
         self,
         history: Sequence[Tensor],
-        hop_edge_index: Tensor | HopCSR,
+        hop_edge_index: Tensor | Csr,
         hop_order: Tensor | None = None,
         edge_index: Tensor | None = None,
         edge_attr: Tensor | EdgeFeatures | None = None,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,37 +23,70 @@ from torch.autograd.function import once_differentiable
 
 from sekgnn.parallel import run_chunks
 
-if TYPE_CHECKING:
-    from sekgnn.nn.hop_matrices import HopCSR
-
 _PARALLEL_WORK = 1 << 21  # additions below which threads cost more than they save
 
 
 class Csr(NamedTuple):
-    """A matrix in compressed sparse rows, and its transpose; 0/1 without weights.
+    r"""A matrix in compressed sparse rows, or one per hop, and their transposes.
 
-    The transpose of a symmetric matrix is the matrix: then the same tensors stand
-    twice, and nothing is stored or built for the backward pass.
+    The hops of a batch are the 0/1 matrices :math:`B_k`, ``B_k[v, u] = 1`` iff
+    :math:`u \in N_k(v)`. They stand one after the other in the same tensors: row v of
+    hop k is row ``(k - 1) N + v``, and hop k alone is a view (:meth:`hop`). The
+    transpose of a symmetric matrix is the matrix: then the same tensors stand twice,
+    and nothing is stored or built for the backward pass.
 
     Attributes:
-        indptr: Row starts, int32 ``[R + 1]``; need not begin at 0.
+        indptr: Row starts, int32 ``[K R + 1]``; need not begin at 0.
         indices: Columns, int32 ``[M]``.
-        t_indptr: Row starts of the transpose, int32 ``[S + 1]``.
-        t_indices: Its columns, int32 ``[M]``.
+        t_indptr: Row starts of the transposes, int32 ``[K S + 1]``.
+        t_indices: Their columns, int32 ``[M]``.
+        num_hops: K.
         weights: The entries, ``[M]``, or ``None`` where all are 1.
-        t_weights: Those of the transpose.
+        t_weights: Those of the transposes.
     """
 
     indptr: Tensor
     indices: Tensor
     t_indptr: Tensor
     t_indices: Tensor
+    num_hops: int = 1
     weights: Tensor | None = None
     t_weights: Tensor | None = None
 
+    @property
+    def num_nodes(self) -> int:
+        """Rows of one matrix, of hops the number of nodes N."""
+        return (self.indptr.size(0) - 1) // self.num_hops
+
     def row_sizes(self) -> Tensor:
-        """Return the number of entries of every row, int32 ``[R]``."""
+        """Return the number of entries of every row, int32 ``[K R]``."""
         return self.indptr.diff()
+
+    def hop(self, k: int) -> Csr:
+        """Return :math:`B_k`, k in 1..K, without a copy."""
+        n = self.num_nodes
+        start = (k - 1) * n
+        return Csr(
+            self.indptr.narrow(0, start, n + 1),
+            self.indices,
+            self.t_indptr.narrow(0, start, n + 1),
+            self.t_indices,
+        )
+
+    def sum(self, x: Tensor, k: int) -> Tensor:
+        r"""Return :math:`\sum_{u \in N_k(v)} x_u` for every node v, ``[N, C]``."""
+        return csr_sum(x, self.hop(k))
+
+    def sizes(self, k: int) -> Tensor:
+        """Return :math:`|N_k(v)|` for every node v, int32 ``[N]``."""
+        return self.hop(k).row_sizes()
+
+    def pairs(self, k: int) -> tuple[Tensor, Tensor]:
+        """Return hop k as ``(row, col)``, each int64 ``[M_k]``, row by row."""
+        indptr = self.hop(k).indptr.long()
+        nodes = torch.arange(self.num_nodes, device=indptr.device)
+        row = torch.repeat_interleave(nodes, indptr.diff())
+        return row, self.indices[int(indptr[0]) : int(indptr[-1])].long()
 
 
 def csr_sum(x: Tensor, csr: Csr) -> Tensor:
@@ -64,7 +97,7 @@ def csr_sum(x: Tensor, csr: Csr) -> Tensor:
 
     Args:
         x: ``[S, C]``.
-        csr: The matrix, R rows and S columns.
+        csr: One matrix, R rows and S columns.
 
     Returns:
         ``[R, C]``.
@@ -76,15 +109,15 @@ def csr_sum(x: Tensor, csr: Csr) -> Tensor:
         [5.0, 1.0]
     """
     if x.dtype in (torch.float32, torch.float64):
-        return _apply(x, *csr)
-    return _returned(_apply(x.float(), *csr), x)
+        return _apply(x, csr)
+    return _returned(_apply(x.float(), csr), x)
 
 
 def hop_mix(
     sources: Sequence[Tensor],
     which: Sequence[int],
     weights: Tensor,
-    hops: HopCSR,
+    hops: Csr,
     *,
     first_hop: int = 1,
     rectify: bool,
@@ -136,7 +169,7 @@ def _composed(
     sources: Sequence[Tensor],
     which: Sequence[int],
     weights: Tensor,
-    hops: HopCSR,
+    hops: Csr,
     first_hop: int,
     rectify: bool,
 ) -> Tensor:
@@ -317,9 +350,9 @@ class _CsrSum(torch.autograd.Function):
         x: Tensor,
         indptr: Tensor,
         indices: Tensor,
+        weights: Tensor | None,
         t_indptr: Tensor,
         t_indices: Tensor,
-        weights: Tensor | None,
         t_weights: Tensor | None,
     ) -> Tensor:
         ctx.save_for_backward(indptr, indices, weights, t_indptr, t_indices, t_weights)
@@ -327,13 +360,15 @@ class _CsrSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        indptr, indices, weights, *transposed, t_weights = ctx.saved_tensors
-        grad = _apply(grads[0], *transposed, indptr, indices, t_weights, weights)
-        return grad, None, None, None, None, None, None
+        indptr, indices, weights, t_indptr, t_indices, t_weights = ctx.saved_tensors
+        transpose = Csr(t_indptr, t_indices, indptr, indices, 1, t_weights, weights)
+        return _apply(grads[0], transpose), None, None, None, None, None, None
 
 
-def _apply(x: Tensor, *csr: Tensor | None) -> Tensor:
-    out: Tensor = _CsrSum.apply(x, *csr)  # type: ignore[no-untyped-call]
+def _apply(x: Tensor, csr: Csr) -> Tensor:
+    rows = csr.indptr, csr.indices, csr.weights
+    columns = csr.t_indptr, csr.t_indices, csr.t_weights
+    out: Tensor = _CsrSum.apply(x, *rows, *columns)  # type: ignore[no-untyped-call]
     return out
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, grouped, received
+from sekgnn.nn.hop_matrices import EdgeFeatures, grouped, received
 from sekgnn.nn.pooling import membership
 from sekgnn.nn.sparse_sum import Csr
 
@@ -29,7 +29,7 @@ class EgoNets(NamedTuple):
         edge: Of which pair of hop 1 each edge is a copy, int64 ``[Q]``.
     """
 
-    hops: HopCSR
+    hops: Csr
     node: Tensor
     centre: Tensor
     distance: Tensor
@@ -77,7 +77,7 @@ def find(keys: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
     return order[at], ordered[at] == wanted
 
 
-def ego_nets(hops: HopCSR, radius: int) -> EgoNets:
+def ego_nets(hops: Csr, radius: int) -> EgoNets:
     """Return the ego-nets of all nodes of a batch.
 
     Args:
@@ -118,7 +118,7 @@ def ego_nets(hops: HopCSR, radius: int) -> EgoNets:
     copies = torch.arange(size, device=nodes.device)
     steps = torch.arange(size + 1, dtype=torch.int32, device=nodes.device)
     return EgoNets(
-        HopCSR(*rows, *columns, 1),
+        Csr(*rows, *columns, 1),
         node,
         centre,
         distance,

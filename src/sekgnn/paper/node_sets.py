@@ -7,7 +7,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sekgnn.nn.hop_matrices import HopCSR
 from sekgnn.nn.pooling import membership
 from sekgnn.nn.sparse_sum import Csr
 from sekgnn.paper.ego_nets import EgoNets, expand, find
@@ -36,7 +35,7 @@ class NodeSets(NamedTuple):
         return membership(torch.cat([sizes.new_zeros(1), sizes.cumsum(0)]))
 
 
-def pairs_of(hops: HopCSR, graphs: Csr) -> NodeSets:
+def pairs_of(hops: Csr, graphs: Csr) -> NodeSets:
     """Return all pairs of nodes of every graph.
 
     Args:
@@ -72,7 +71,7 @@ def pairs_of(hops: HopCSR, graphs: Csr) -> NodeSets:
     return NodeSets(nodes, nodes, joined.long(), torch.cat(edges, dim=1))
 
 
-def triples_of(hops: HopCSR, pairs: NodeSets) -> NodeSets:
+def triples_of(hops: Csr, pairs: NodeSets) -> NodeSets:
     """Return the connected triples of nodes; their parts are places among ``pairs``.
 
     Args:

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from sekgnn.errors import GraphInputError
-from sekgnn.nn.hop_matrices import HopCSR
 from sekgnn.nn.pooling import membership
 from sekgnn.nn.sparse_sum import Csr
 from sekgnn.paper.ego_nets import expand, find
@@ -34,7 +33,7 @@ class Orderings(NamedTuple):
 
 
 def bfs_orderings(
-    hops: HopCSR,
+    hops: Csr,
     radius: int,
     size: int,
     edge_attr: Tensor | None = None,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sekgnn.nn.hop_matrices import HopCSR, received
+from sekgnn.nn.hop_matrices import received
 from sekgnn.nn.sparse_sum import Csr
 from sekgnn.paper.overlap_kernel import overlap_sizes
 
@@ -28,7 +28,7 @@ class Overlaps(NamedTuple):
     receivers: Csr
 
 
-def overlap_weights(hops: HopCSR, dtype: torch.dtype = torch.float64) -> Overlaps:
+def overlap_weights(hops: Csr, dtype: torch.dtype = torch.float64) -> Overlaps:
     r"""Return the structural coefficients of GraphSNN (Wijesinghe and Wang, 2022).
 
     .. math:: \omega_{vu} = \frac{|E_{vu}|}{|V_{vu}| (|V_{vu}| - 1)} |V_{vu}|^2

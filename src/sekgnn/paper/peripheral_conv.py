@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.nn.choices import Activation, Combine, Norm
-from sekgnn.nn.hop_matrices import EdgeFeatures, HopCSR, as_edges, edge_sum
+from sekgnn.nn.hop_matrices import EdgeFeatures, as_edges, edge_sum
 from sekgnn.nn.mlp import MLP, reset_children
 from sekgnn.nn.sek_conv import HopCombine
+from sekgnn.nn.sparse_sum import Csr
 from sekgnn.paper.ego_nets import expand, find
 
 
@@ -85,7 +86,7 @@ class KPGINConv(nn.Module):
     def forward(
         self,
         history: Sequence[Tensor],
-        hops: HopCSR,
+        hops: Csr,
         peripheral: Tensor,
         edges: EdgeFeatures | None = None,
         paths: Sequence[Tensor] | None = None,
@@ -128,7 +129,7 @@ class KPGINConv(nn.Module):
         )
 
 
-def path_counts(hops: HopCSR) -> list[Tensor]:
+def path_counts(hops: Csr) -> list[Tensor]:
     r"""Return :math:`\sum_{u \in N_k(v)} \log c_{uv}` for every hop, each ``[N, 1]``.
 
     :math:`c_{uv}` is the number of shortest paths between u and v: 1 on hop 1, and

@@ -18,8 +18,7 @@ from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import molecule_numbers
 from sekgnn.models import MODELS, GraphModel, build_model, load_models
 from sekgnn.models.hop_encoder import GINE_PLUS
-from sekgnn.models.model_file import read_about
-from sekgnn.models.module_model import ModuleModel
+from sekgnn.models.model_file import ModuleModel, read_about
 from sekgnn.models.options import ModelOptions
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import NO_ENCODING, RunConfig

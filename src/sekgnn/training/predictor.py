@@ -26,7 +26,7 @@ from sekgnn.errors import (
 from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.graphs.graph_file import GraphFile
 from sekgnn.models import GraphModel
-from sekgnn.models.module_model import ModuleModel
+from sekgnn.models.model_file import ModuleModel
 from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.parsing import read_as
 from sekgnn.training.batches import encoding_cache, model_reads, task_source

@@ -12,7 +12,6 @@ from torch_geometric.transforms import BaseTransform
 
 from sekgnn import fields
 from sekgnn.checks import check_choice, check_positive, check_seed
-from sekgnn.errors import ConfigError
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
 from sekgnn.graphs.cleaning import check_rules
 from sekgnn.hops import HopKernel, hop_pairs
@@ -83,8 +82,6 @@ class AddKHopEdges(BaseTransform):
             else check_positive("max_neighbors", max_neighbors)
         )
         self.seed = check_seed(seed)
-        if self.seed >= 2**64:
-            raise ConfigError(f"seed must be below 2^64, got {seed}.")
         check_rules(undirected, loops)
         self.undirected, self.loops = undirected, loops
         self.threads = None if threads is None else resolve_threads(threads)

@@ -1,5 +1,12 @@
 r"""The step vectors of all pairs of a small graph: their residues and their floats.
 
+Walks in an ego-net need the probabilities :math:`H_{ij}` of all its pairs. Swapping two
+twins is an automorphism (:mod:`sekgnn.graphs.twins`), so :math:`H_{ij}` depends only on
+the classes of i and j and on whether i = j. To have them all it is enough to end in the
+first node of each class, and to begin in its first and in its second: the partition of
+the nodes into firsts and the rest of each class is equitable, so that the walk is one
+on these rows, with weights for how many nodes a row stands for.
+
 Whether vectors are equal is decided by exact residues of a random combination of their
 steps, :math:`\sum_t k_t H^{(t)}_{ij}` modulo two 34-bit primes: vectors that differ
 agree in both with a chance of :math:`2^{-68}`. By Horner's rule the sum needs no more
@@ -10,13 +17,14 @@ numbers per pair, serves both, and the compiler takes eight of them at once.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.digest import key_of
+from sekgnn.digest import empty_table, find_key, key_of, scramble, spread
 from sekgnn.kernel import kernel
 from sekgnn.lanes import row_sums
-from sekgnn.walks.merged import Merged
 from sekgnn.walks.modular import MAX_STEPS, inverse
 
 Floats = NDArray[np.float64]
@@ -40,6 +48,132 @@ INVERSES: Floats = np.array(
 )
 """Inverses of small degrees, in two parts, float64 ``[64, 2, 2]``."""
 INVERSES.flags.writeable = False
+
+_ROUNDS = 2  # of refinement, to order the classes
+_KEY_NODE = key_of("neighbour in a small graph")
+_KEY_ADJACENT, _KEY_APART = key_of("twins, adjacent"), key_of("twins, apart")
+_KEY_CLASS, _KEY_ROW = key_of("class of twins"), key_of("row of a merged graph")
+
+
+class Merged(NamedTuple):
+    """A graph of s nodes on its q classes, and r rows, q of them of first nodes."""
+
+    class_of: NDArray[np.int32]  # of every node, [s]
+    second: NDArray[np.int32]  # row of the other nodes of a class, or -1, [q]
+    rows: NDArray[np.int64]  # row starts, [r + 1]; row c < q is the first of class c
+    columns: NDArray[np.int32]  # rows that are neighbours
+    weights: NDArray[np.int32]  # how many neighbours each stands for
+    digest: tuple[np.uint64, np.uint64]  # of all this but class_of, and of the groups
+
+
+@kernel
+def twin_classes(
+    rows: NDArray[np.int64], columns: NDArray[np.int32], group: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return class, first nodes and sizes of classes of twins of equal ``group``."""
+    s = rows.size - 1
+    class_of = np.empty(s, dtype=np.int32)
+    first, sizes = np.empty(s, dtype=np.int32), np.zeros(s, dtype=np.int32)
+    keys = np.empty((2 * s, 2), dtype=np.uint64)  # of a class: adjacent, apart
+    table, q = empty_table(2 * s), 0
+    for i in range(s):
+        a0, a1 = np.uint64(group[i]), np.uint64(0)
+        for e in range(rows[i], rows[i + 1]):
+            if columns[e] != i:
+                b0, b1 = spread(np.uint64(columns[e]), np.uint64(0), _KEY_NODE)
+                a0 += b0
+                a1 += b1
+        b0, b1 = spread(np.uint64(i), np.uint64(0), _KEY_NODE)
+        c0, c1 = spread(a0 + b0, a1 + b1, _KEY_ADJACENT)
+        a0, a1 = spread(a0, a1, _KEY_APART)
+        c = table[find_key(table, keys, c0, c1)] >> 1
+        if c < 0:
+            c = table[find_key(table, keys, a0, a1)] >> 1
+        if c < 0:
+            c = q
+            first[c] = i
+            q += 1
+            keys[2 * c, 0], keys[2 * c, 1] = c0, c1
+            table[find_key(table, keys, c0, c1)] = 2 * c
+            keys[2 * c + 1, 0], keys[2 * c + 1, 1] = a0, a1
+            table[find_key(table, keys, a0, a1)] = 2 * c + 1
+        class_of[i] = c
+        sizes[c] += 1
+    return class_of, first[:q], sizes[:q]
+
+
+@kernel
+def merge_twins(
+    rows: NDArray[np.int64], columns: NDArray[np.int32], group: NDArray[np.int32]
+) -> Merged:
+    """Return a small graph on its classes of twins.
+
+    Its classes come in the order of colours that depend on no numbering. Classes of one
+    colour stay as they are met, so isomorphic graphs are mostly, not always, the same.
+    Where digests agree, so does everything but ``class_of``, also the groups.
+
+    Args:
+        rows: Row starts, int64 ``[s + 1]``.
+        columns: Neighbours, and the node itself where a walk may stay.
+        group: Nodes of different groups are not merged, int32 ``[s]``.
+    """
+    s = rows.size - 1
+    class_of, first, sizes = twin_classes(rows, columns, group)
+    q = first.size
+    colours = np.empty((2, q), dtype=np.uint64)
+    now = 0
+    for c in range(q):
+        i = first[c]
+        own = (np.uint64(group[i]) << np.uint64(32)) + np.uint64(sizes[c])
+        colours[0, c] = scramble(scramble(own) + np.uint64(rows[i + 1] - rows[i]))
+    for _ in range(_ROUNDS):
+        for c in range(q):
+            total = scramble(colours[now, c])
+            for e in range(rows[first[c]], rows[first[c] + 1]):
+                total += colours[now, class_of[columns[e]]]
+            colours[1 - now, c] = scramble(total)
+        now = 1 - now
+    order = np.argsort(colours[now])
+    number = np.empty(q, dtype=np.int32)
+    second, r = np.full(q, -1, dtype=np.int32), q
+    node = np.empty(2 * q, dtype=np.int32)
+    k0, k1 = _KEY_CLASS, np.uint64(q)
+    for x in range(q):
+        c = order[x]
+        number[c], node[x] = x, first[c]
+        if sizes[c] > 1:
+            second[x] = r
+            r += 1
+        k0, k1 = spread(
+            k0 + np.uint64(group[first[c]]), k1 + np.uint64(sizes[c]), _KEY_CLASS
+        )
+    for i in range(s):
+        class_of[i] = number[class_of[i]]
+        c = class_of[i]
+        if node[c] != i:
+            node[second[c]] = i
+    starts = np.empty(r + 1, dtype=np.int64)
+    where = np.full(r, -1, dtype=np.int64)
+    merged = np.empty(columns.size, dtype=np.int32)
+    weights = np.empty(columns.size, dtype=np.int32)
+    starts[0] = filled = 0
+    for x in range(r):
+        for e in range(rows[node[x]], rows[node[x] + 1]):
+            c = class_of[columns[e]]
+            y = c if node[c] == columns[e] else second[c]
+            if where[y] < starts[x]:
+                where[y], merged[filled], weights[filled] = filled, y, 1
+                filled += 1
+            else:
+                weights[where[y]] += 1
+        t0, t1 = np.uint64(0), np.uint64(0)
+        for e in range(starts[x], filled):
+            d0, d1 = spread(np.uint64(merged[e]), np.uint64(weights[e]), _KEY_NODE)
+            t0 += d0
+            t1 += d1
+        k0, k1 = spread(k0 + t0, k1 + t1, _KEY_ROW)
+        starts[x + 1] = filled
+    return Merged(class_of, second, starts, merged[:filled], weights[:filled], (k0, k1))
 
 
 @kernel
