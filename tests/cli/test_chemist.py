@@ -116,6 +116,11 @@ def test_splits_by_scaffold_group_time_and_own_column(
         names = [values(own[part], "series") for part in ("train", "val", "test")]
         assert sum(map(len, names)) == len(set.union(*names)) == 6
         assert len(own["test"]) == 16
+    own = {"train": [*range(40)], "val": [*range(40, 44)], "test": [*range(44, 48)]}
+    file = tmp_path / "splits.json"  # as chemprop writes it
+    file.write_text(json.dumps([own]))
+    (found,) = split("i", "--split", file)
+    assert {part: found[part] for part in own} == own
     for words, message in [
         (("scaffolds",), "Did you mean 'scaffold'"),
         (("group",), "takes a column"),

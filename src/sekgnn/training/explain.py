@@ -23,7 +23,7 @@ from sekgnn.errors import ConfigError, GraphInputWarning
 from sekgnn.graphs.molecules import parse_smiles
 from sekgnn.models import GraphModel
 from sekgnn.models.attribution import STEPS, contributions
-from sekgnn.models.module_model import ModuleModel
+from sekgnn.models.model_file import ModuleModel
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictor import Predictor
 
