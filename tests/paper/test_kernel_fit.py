@@ -19,9 +19,9 @@ from sekgnn.models.options import MODEL_KINDS
 from sekgnn.paper import WWL, KernelMachine
 from sekgnn.paper.graph_kernels import KernelGraphs
 from sekgnn.paper.kinds import KernelOptions
-from sekgnn.training.batches import graph_source
 from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
+from sekgnn.training.data import graph_source
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Trained, Training
 

@@ -31,7 +31,7 @@ from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import read_all, read_records
 from sekgnn.graphs.shards import Shards
 from sekgnn.nn.batch_loader import WINDOW, EpochBatches
-from sekgnn.training.batches import ShardSource, graph_source
+from sekgnn.training.data import ShardSource, graph_source
 from sekgnn.training.run import train
 
 WALKS = WalkEncoding(num_shells=1, walk_length=3)

@@ -19,7 +19,7 @@ from sekgnn.fields import GRAPH_NUMBER
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
 from sekgnn.nn import HopCSR
 from sekgnn.nn.batch_loader import BatchLoader, EpochBatches
-from sekgnn.training.batches import graph_source
+from sekgnn.training.data import graph_source
 
 chosen = st.lists(st.integers(0, 99), min_size=1, max_size=40, unique=True).map(
     np.array

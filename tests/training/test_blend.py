@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from sekgnn.training.blend import blend_weights
+from sekgnn.training.calibration import blend_weights
 from sekgnn.training.objective import Objective
 
 

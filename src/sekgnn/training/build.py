@@ -1,4 +1,4 @@
-"""From a config and data, or from a file, to a model: encoding, options, weights."""
+"""From a config and data to a model: encoding, options, first weights."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from sekgnn.checks import nearest
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.errors import ConfigError, ModelFileError
+from sekgnn.errors import ConfigError
 from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import molecule_numbers
-from sekgnn.models import MODELS, GraphModel, build_model, load_models
+from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS
-from sekgnn.models.model_file import read_about
 from sekgnn.models.module_model import ModuleModel
 from sekgnn.models.options import ModelOptions
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import NO_ENCODING, RunConfig
-from sekgnn.training.objective import Objective
+from sekgnn.training.objective import Objective, read_models
 from sekgnn.training.run_folder import model_files
 
 _OUTPUT = ("head.", "skip.weight")
@@ -148,24 +147,6 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
             f"leave it out for {config.model!r}."
         )
     return model.to(getattr(torch, dtype))
-
-
-def read_models(file: Path) -> list[tuple[GraphModel, Objective]]:
-    """Return the models in a file, each with what its outputs mean.
-
-    Raises:
-        ModelFileError: If it is damaged or foreign.
-    """
-    objective = Objective.from_dict(read_about(file).get("task", {}))
-    models = load_models(file)
-    for model in models:
-        foreign, outputs = isinstance(model, ModuleModel), model.out_channels
-        if not foreign and outputs != objective.num_outputs:
-            raise ModelFileError(
-                f"{file} is damaged: its model has {outputs} outputs, and its task "
-                f"{objective.num_outputs}."
-            )
-    return [(model, objective) for model in models]
 
 
 def start_from(

@@ -17,8 +17,11 @@ from torch import Tensor
 from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.training.baseline import Baseline
-from sekgnn.training.blend import blend_weights
-from sekgnn.training.calibration import Calibration, best_threshold
+from sekgnn.training.calibration import (
+    Calibration,
+    best_threshold,
+    blend_weights,
+)
 from sekgnn.training.loop import EpochReport, NotFiniteError
 from sekgnn.training.predictions import (
     Rows,

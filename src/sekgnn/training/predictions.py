@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
+from sekgnn.errors import ConfigError
 from sekgnn.fields import GRAPH_NUMBER, SEEDS
 from sekgnn.files import as_cell
 from sekgnn.models import GraphModel
@@ -122,6 +123,32 @@ def shortened(batch: Any, device: torch.device) -> Any:
     if device.type == "mps" and batch.y is not None and batch.y.is_floating_point():
         batch.y = batch.y.float()
     return batch
+
+
+def available_device(accelerator: str, dtype: str | None = None) -> str:
+    """Return the kind of device behind the name of an accelerator, such as ``"cuda"``.
+
+    ``auto`` takes a GPU where there is one, else the CPU; ``gpu`` takes NVIDIA's or
+    Apple's, which have no float64.
+
+    Raises:
+        ConfigError: If there is no such device.
+    """
+    mps = torch.backends.mps.is_available()
+    present = {"cuda": torch.cuda.is_available(), "mps": mps}
+    wanted = {"auto": ("cuda", "mps"), "gpu": ("cuda", "mps"), "mps": ("mps",)}
+    if accelerator not in wanted:
+        return accelerator
+    for device in wanted[accelerator]:
+        if present[device] and not (device == "mps" and dtype == "float64"):
+            return device
+    if accelerator == "auto":
+        return "cpu"
+    why = " for float64" if mps else ""
+    raise ConfigError(
+        f"accelerator={accelerator!r} is not available here{why}: torch sees no such "
+        "device; use cpu or auto."
+    )
 
 
 def all_metrics(

@@ -29,13 +29,15 @@ from sekgnn.models import GraphModel
 from sekgnn.models.module_model import ModuleModel
 from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.parsing import read_as
-from sekgnn.training.batches import encoding_cache, model_reads, task_source
-from sekgnn.training.build import read_models
 from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import DEVICES
-from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import all_metrics, predict_batches
-from sekgnn.training.processes import available_device
+from sekgnn.training.data import encoding_cache, model_reads, task_source
+from sekgnn.training.objective import Objective, read_models
+from sekgnn.training.predictions import (
+    all_metrics,
+    available_device,
+    predict_batches,
+)
 from sekgnn.training.run_folder import FOLD_FILE, MODEL_FILE, model_files
 from sekgnn.training.run_record import RECORD_FILE, FoldRecord
 from sekgnn.training.training import Trained

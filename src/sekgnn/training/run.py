@@ -17,10 +17,12 @@ from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import make_baseline, summarise_baseline
 from sekgnn.training.config import RunConfig
+from sekgnn.training.data import load_data
 from sekgnn.training.fold import run_fold
 from sekgnn.training.loop import EpochReport
 from sekgnn.training.molecules import chosen_config
-from sekgnn.training.processes import available_device, run_processes
+from sekgnn.training.predictions import available_device
+from sekgnn.training.processes import run_processes
 from sekgnn.training.run_folder import (
     CURVES_FILE,
     FOLD_FILE,
@@ -41,7 +43,6 @@ from sekgnn.training.run_record import (
     selected_on,
     summarise,
 )
-from sekgnn.training.sources import load_data
 from sekgnn.training.training import Training
 
 _Work = tuple[int, int | None, Path]

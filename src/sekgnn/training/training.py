@@ -22,12 +22,6 @@ from sekgnn.models.graph_model import check_pairs
 from sekgnn.models.hop_encoder import HopEncoder
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.parallel import Progress
-from sekgnn.training.batches import (
-    encoding_cache,
-    model_reads,
-    sampled,
-    task_source,
-)
 from sekgnn.training.build import freeze, make_model, start_from
 from sekgnn.training.closed_form import (
     aim_at_the_rest,
@@ -36,12 +30,18 @@ from sekgnn.training.closed_form import (
     solve_skip,
 )
 from sekgnn.training.config import TREES_READ, RunConfig
+from sekgnn.training.data import (
+    encoding_cache,
+    load_data,
+    model_reads,
+    sampled,
+    task_source,
+)
 from sekgnn.training.epochs import History, check_checkpoint, read_checkpoint
 from sekgnn.training.loop import EpochReport, Loop
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import Rows, predict_batches
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
-from sekgnn.training.sources import load_data
 from sekgnn.training.splits import calibration_parts, make_splits
 
 _ABSURD = 100.0  # times the loss of saying the same of all training graphs
