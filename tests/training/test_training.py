@@ -18,7 +18,7 @@ from tests.training.helpers import (
 import sekgnn.training.training as module
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
-from sekgnn.training import batches
+from sekgnn.training import data as training_data
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Training
 
@@ -26,7 +26,7 @@ from sekgnn.training.training import Training
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     """Return a list that grows whenever a model is built or hops are found."""
-    modules = {"make_model": module, "graph_source": batches}
+    modules = {"make_model": module, "graph_source": training_data}
     found: dict[str, list[Any]] = {name: [] for name in modules}
     for name, calls in found.items():
         usual: Any = vars(modules[name])[name]
