@@ -58,7 +58,7 @@ def train(
     The folder holds config.yaml, model.safetensors, metrics.csv, predictions.csv and
     record.json. If the run is interrupted, the same command continues it.
     """
-    from sekgnn.training.molecules import chosen_config
+    from sekgnn.training.run_folder import chosen_config
 
     settings, words = chosen_config(config, flag_keys(data, keys), preset)
     import torch

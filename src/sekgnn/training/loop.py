@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import multiprocessing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
 from sekgnn.graphs.extras import require
 from sekgnn.kernel import clock
-from sekgnn.models import GraphModel, save_model
+from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
@@ -31,9 +31,9 @@ from sekgnn.training.epochs import (
     make_optimizer,
     write_checkpoint,
 )
-from sekgnn.training.objective import Objective
+from sekgnn.training.objective import Objective, save_trained
 from sekgnn.training.predictions import available_device, predict_batches, shortened
-from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
+from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -66,7 +66,6 @@ class Loop:
         config: How to train.
         seed: Of order, samples and dropout.
         output: For curves, checkpoint and the best model; ``None`` writes nothing.
-        about: What to write with the model.
 
     Attributes:
         history: The curves.
@@ -83,11 +82,10 @@ class Loop:
         config: RunConfig,
         seed: int = 0,
         output: Path | None = None,
-        about: Mapping[str, Any] | None = None,
     ) -> None:
         self.model, self.objective, self.config = model, objective, config
         self.joined, self.train, self.watched = joined, train, watched
-        self.seed, self.output, self.about = seed, output, about
+        self.seed, self.output = seed, output
         self.history = History(None if output is None else output / CURVES_FILE)
         self.monitor = f"val_{config.monitor}" if config.keeps_best else None
         self.best_epoch = 0
@@ -345,7 +343,7 @@ class Loop:
             return
         if is_best and models.due:
             with models.writing():
-                save_model(self.model, self.output / MODEL_FILE, self.about)
+                save_trained(self.model, self.objective, self.output)
         if history.epochs == self.config.epochs or self._is_over() or checkpoints.due:
             content = {
                 "model": self.model.state_dict(),

@@ -16,13 +16,14 @@ from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.targets import Label, TaskKind
 from sekgnn.errors import ConfigError, ModelFileError
 from sekgnn.graphs.shards import Reader
-from sekgnn.models import GraphModel, load_models
+from sekgnn.models import GraphModel, load_models, save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.models.module_model import ModuleModel
 from sekgnn.models.options import Link
 from sekgnn.parsing import Size, read_as
 from sekgnn.training.config import RunConfig
 from sekgnn.training.data import sampled
+from sekgnn.training.run_folder import MODEL_FILE
 
 METRICS: dict[TaskKind, tuple[str, ...]] = {
     "binary": ("accuracy", "balanced_accuracy", "f1", "auroc", "auprc"),
@@ -333,6 +334,11 @@ class Objective:
     @staticmethod
     def _tensor(values: tuple[float, ...], like: Tensor) -> Tensor:
         return torch.tensor(values, dtype=like.dtype, device=like.device)
+
+
+def save_trained(model: GraphModel, objective: Objective, folder: Path) -> None:
+    """Write a model to its folder, with what its outputs mean."""
+    save_model(model, folder / MODEL_FILE, {"task": objective.to_dict()})
 
 
 def read_models(file: Path) -> list[tuple[GraphModel, Objective]]:

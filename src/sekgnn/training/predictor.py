@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,16 @@ from sekgnn.models import GraphModel
 from sekgnn.models.module_model import ModuleModel
 from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.parsing import read_as
-from sekgnn.training.calibration import Calibration
+from sekgnn.training.calibration import (
+    Calibration,
+    best_threshold,
+    blend_weights,
+)
 from sekgnn.training.config import DEVICES
 from sekgnn.training.data import encoding_cache, model_reads, task_source
 from sekgnn.training.objective import Objective, read_models
 from sekgnn.training.predictions import (
+    Rows,
     all_metrics,
     available_device,
     predict_batches,
@@ -189,6 +195,46 @@ class Predictor:
         spread = each.std(dim=0).numpy() if len(each) > 1 else None
         return (weights * each).sum(dim=0).numpy(), spread
 
+    def calibrate(self, members: Sequence[Trained], number: int) -> None:
+        """Measure what the validation graphs of a split say about the mean prediction.
+
+        ``members`` are what the predictor is of; each reads inputs of its own.
+        """
+        config, note = members[0].training.config, self.note
+        weighted = bool(config.blend) and config.watched == "val"
+        if not weighted and config.confidence is None and config.threshold is None:
+            return
+
+        def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
+            rows = evaluated(members, number, part)
+            mean, _ = self.join(one.out for one in rows)
+            return torch.from_numpy(mean), rows[0].y, rows[0].mask
+
+        known = Calibration()
+        if weighted:
+            known = Calibration(weights=self._fitted_weights(members, number))
+            self.calibration = known  # the rest is about the weighted mean
+        if config.confidence is not None:
+            fitted = Calibration.fit(note, config.confidence, *said("calibration"))
+            known = replace(fitted, weights=known.weights)
+        if config.threshold is not None:
+            cut = best_threshold(note, config.threshold, *said("val"))
+            known = replace(known, threshold=cut)
+        self.calibration = known
+
+    def _fitted_weights(
+        self, members: Sequence[Trained], number: int
+    ) -> tuple[tuple[str, float], ...]:
+        """Return the weight of every kind of model, by the validation graphs."""
+        rows = evaluated(members, number, "val")
+        kinds = model_kinds(self.models)
+        each: dict[str, list[Tensor]] = {kind: [] for kind in kinds}
+        for kind, note, one in zip(kinds, self.notes, rows, strict=True):
+            each[kind].append(note.predictions(one.out).double())
+        means = [torch.stack(outputs).mean(0) for outputs in each.values()]
+        weights = blend_weights(self.note, means, rows[0].y, rows[0].mask)
+        return tuple(zip(each, weights, strict=True))
+
     @property
     def weights(self) -> Tensor:
         """The share of every model in the mean, float64 ``[M]``."""
@@ -327,6 +373,11 @@ class Predictor:
             mean = self.predict(data.graphs)
         predicted = torch.from_numpy(mean)
         return all_metrics(self.note, predicted, *data.targets(), self.calibration)
+
+
+def evaluated(members: Sequence[Trained], number: int, part: str) -> list[Rows]:
+    """Return what every model of a split says of a part of it."""
+    return [member.training.evaluate(member, number, part) for member in members]
 
 
 def model_kinds(models: Sequence[GraphModel]) -> list[str]:

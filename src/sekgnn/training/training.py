@@ -17,7 +17,7 @@ from sekgnn.datasets.graph_task import set_weights
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.files import make_folder
 from sekgnn.kernel import clock
-from sekgnn.models import Forest, GraphModel, save_model
+from sekgnn.models import Forest, GraphModel
 from sekgnn.models.graph_model import check_pairs
 from sekgnn.models.hop_encoder import HopEncoder
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
@@ -39,9 +39,13 @@ from sekgnn.training.data import (
 )
 from sekgnn.training.epochs import History, check_checkpoint, read_checkpoint
 from sekgnn.training.loop import EpochReport, Loop
-from sekgnn.training.objective import Objective
+from sekgnn.training.objective import Objective, save_trained
 from sekgnn.training.predictions import Rows, predict_batches
-from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
+from sekgnn.training.run_folder import (
+    CHECKPOINT_FILE,
+    CURVES_FILE,
+    member_folders,
+)
 from sekgnn.training.splits import calibration_parts, make_splits
 
 _ABSURD = 100.0  # times the loss of saying the same of all training graphs
@@ -132,18 +136,19 @@ class Training:
 
     def _set(self, config: RunConfig) -> None:
         self.config = config
-        self._first: GraphModel | None = self._new_model(0)
-        self.model_config = self._first.to_config()
-        self.num_parameters = self._first.num_parameters * config.ensemble
+        model = self._new_model(0)
+        self._first: GraphModel | None = model
+        self.model_config = model.to_config()
+        self.num_parameters = model.num_parameters * config.ensemble
         if isinstance(self.data, NodeTask):
-            check_seeds(self._first, config)
-        self._reads = model_reads(self._first, self.data)
+            check_seeds(model, config)
+        self._reads = model_reads(model, self.data)
         sizes = np.sort(self.data.sizes)[-config.batch_size :].tolist()
-        check_pairs(self._first, sizes, self.data.name)
+        check_pairs(model, sizes, self.data.name)
         goal = self.objective(0)
-        self._first.check_task(goal.link, len(self.data))
-        if type(self._first).check_graph is not GraphModel.check_graph:
-            self.data.check(self._first.check_graph)
+        model.check_task(goal.link, len(self.data))
+        if type(model).check_graph is not GraphModel.check_graph:
+            self.data.check(model.check_graph)
         if config.start_from is not None:  # what does not fit shows now
             start_from(self._new_model(0), goal, config.start_from)
         for trees in config.blend:  # what they cannot read shows before training
@@ -282,10 +287,41 @@ class Training:
         fitted = self._descend if model.learns else self._solve
         trained = fitted(model, note, number, member, *told)
         if output is not None:
-            about = {"task": trained.note.to_dict()}
-            save_model(model, output / MODEL_FILE, about)
+            save_trained(model, trained.note, output)
         self._compare(trained.curves, trained.note, number)
         return trained
+
+    def fit_members(
+        self,
+        number: int = 0,
+        output: Path | None = None,
+        *,
+        progress: Progress | None = None,
+        report: EpochReport | None = None,
+    ) -> list[Trained]:
+        """Fit the networks of one split, then the trees to blend them with.
+
+        Takes and raises what :meth:`fit` does.
+        """
+        count = self.config.ensemble
+        folders: list[Any] = [None] * count
+        if output is not None:
+            folders = member_folders(output, count)
+        members = [
+            self.fit(
+                number,
+                member,
+                output=folder,
+                progress=share_of(progress, member, count),
+                report=report,
+            )
+            for member, folder in enumerate(folders)
+        ]
+        for trees in self.config.blend:
+            folder = None if output is None else output / trees
+            beside = self.change(self.tree_config(trees))
+            members.append(beside.fit(number, output=folder))
+        return members
 
     def _descend(
         self,
@@ -321,7 +357,6 @@ class Training:
             config,
             fold_seeds(config.seed, number, member)[1],
             output,
-            {"task": note.to_dict()},
         )
         loop.run(saved, progress, report)
         if config.closed_form in ("after", "both"):
@@ -391,6 +426,13 @@ class Training:
     def evaluate(self, trained: Trained, number: int = 0, part: str = "test") -> Rows:
         """Return what a model says of a part: train, val, calibration or test."""
         return predict_batches(trained.model, self._batches(number, part))
+
+
+def share_of(progress: Progress | None, number: int, count: int) -> Progress | None:
+    """Return the progress of one of several equal fits, from 0, as that of all."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(number * total + done, count * total)
 
 
 def check_seeds(model: GraphModel, config: RunConfig) -> None:
