@@ -51,13 +51,14 @@ def test_parts_are_disjoint_and_stay_what_they_are(
     plain = Training(RunConfig(**{**keys, "confidence": None}), task(COUNTS, classes))
     first, again = (Training(RunConfig(**keys), task(COUNTS, classes)) for _ in "ab")
     for number, whole in enumerate(plain.splits):
-        split, apart = first.splits[number], first.calibrating[number]
+        split = first.splits[number]
+        apart = split.calibration
         assert np.array_equal(split.train, whole.train)
         assert np.array_equal(split.test, whole.test)
         assert sorted([*split.val, *apart]) == sorted(whole.val)
         assert 0 <= apart.size - split.val.size <= 1
-        assert np.array_equal(apart, again.calibrating[number])
-        assert not plain.calibrating[number].size
+        assert np.array_equal(apart, again.splits[number].calibration)
+        assert not plain.splits[number].calibration.size
         if classes:
             y = first.data.class_numbers
             assert y is not None
@@ -86,12 +87,12 @@ def test_nor_does_one_that_is_fitted_at_once(model: str) -> None:
 
 
 def check_independence(config: RunConfig) -> None:
-    (apart,) = Training(config, task(COUNTS)).calibrating
+    apart = Training(config, task(COUNTS)).splits[0].calibration
     other = [n + 50 * (i in set(apart.tolist())) for i, n in enumerate(COUNTS)]
     weights = []
     for counts in (COUNTS, other):
         training = Training(config, task(counts))
-        assert np.array_equal(training.calibrating[0], apart)
+        assert np.array_equal(training.splits[0].calibration, apart)
         weights.append(training.fit().model.state_dict())
     assert weights[0].keys() == weights[1].keys()
     for name, value in weights[0].items():
@@ -101,7 +102,8 @@ def check_independence(config: RunConfig) -> None:
 def test_all_calibrate_where_they_choose_nothing() -> None:
     keys = {**SMALL, "keep": "last", "schedule": "cosine"}
     training = Training(RunConfig(**keys), task(COUNTS))
-    assert np.array_equal(training.calibrating[0], training.splits[0].val)
+    (split,) = training.splits
+    assert np.array_equal(split.calibration, split.val)
 
 
 @pytest.mark.parametrize(("count", "enough"), [(13, False), (14, True)])
@@ -110,7 +112,8 @@ def test_too_few_graphs_are_named(count: int, enough: bool) -> None:
     keys = {**SMALL, "confidence": 0.9, "val_fraction": count / 120}
     if enough:
         training = Training(RunConfig(**keys), task(COUNTS))
-        assert (training.calibrating[0].size, training.splits[0].val.size) == (9, 5)
+        (split,) = training.splits
+        assert (split.calibration.size, split.val.size) == (9, 5)
         return
     with pytest.raises(
         GraphInputError, match=r"needs 9 .* and 5 others .* there are 13"

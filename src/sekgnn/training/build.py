@@ -23,7 +23,6 @@ from sekgnn.models.options import ModelOptions
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import NO_ENCODING, RunConfig
 from sekgnn.training.objective import Objective, read_models
-from sekgnn.training.run_folder import model_files
 
 _OUTPUT = ("head.", "skip.weight")
 """Weights that belong to the targets, not to the graphs."""
@@ -165,7 +164,9 @@ def start_from(
         ModelFileError: If there is no model.
         ConfigError: If it is a different network, or reads different features.
     """
-    networks = _networks(Path(path))
+    networks = [pair for pair in read_models(Path(path)) if pair[0].learns]
+    if not networks:
+        raise ConfigError(f"start_from {path} holds no network to start from.")
     other, before = networks[member % len(networks)]
     _check_same(model.to_config(), other.to_config(), path)
     for name in ("feature_names", "edge_feature_names", "graph_feature_names"):
@@ -183,16 +184,6 @@ def start_from(
     model.load_state_dict(weights, strict=False)
     if same and note.mean:
         _rescale(model, before, note)
-
-
-def _networks(path: Path) -> list[tuple[GraphModel, Objective]]:
-    """Return the networks of a run, of all its folds, or of a model file."""
-    files = model_files(path) if path.is_dir() else [path]
-    every = [pair for file in files for pair in read_models(file)]
-    networks = [(model, note) for model, note in every if model.learns]
-    if not networks:
-        raise ConfigError(f"start_from {path} holds no network to start from.")
-    return networks
 
 
 def freeze(model: GraphModel) -> None:

@@ -21,7 +21,7 @@ from sekgnn.models.model_file import read_about
 from sekgnn.models.module_model import ModuleModel
 from sekgnn.models.options import Link
 from sekgnn.parsing import Size, read_as
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import TREES, RunConfig
 from sekgnn.training.data import sampled
 from sekgnn.training.run_folder import MODEL_FILE
 
@@ -341,22 +341,34 @@ def save_trained(model: GraphModel, objective: Objective, folder: Path) -> None:
     save_model(model, folder / MODEL_FILE, {"task": objective.to_dict()})
 
 
-def read_models(file: Path) -> list[tuple[GraphModel, Objective]]:
-    """Return the models in a file, each with what its outputs mean.
+def read_models(path: Path) -> list[tuple[GraphModel, Objective]]:
+    """Return the models in a file or run folder, each with what its outputs mean.
+
+    Those of a folder are networks, then trees; or those of all its folds.
 
     Raises:
-        ModelFileError: If it is damaged or foreign.
+        ModelFileError: If one is damaged or foreign.
     """
-    objective = Objective.from_dict(read_about(file).get("task", {}))
-    models = load_models(file)
+    if path.is_dir():
+        return [pair for file in _model_files(path) for pair in read_models(file)]
+    objective = Objective.from_dict(read_about(path).get("task", {}))
+    models = load_models(path)
     for model in models:
         foreign, outputs = isinstance(model, ModuleModel), model.out_channels
         if not foreign and outputs != objective.num_outputs:
             raise ModelFileError(
-                f"{file} is damaged: its model has {outputs} outputs, and its task "
+                f"{path} is damaged: its model has {outputs} outputs, and its task "
                 f"{objective.num_outputs}."
             )
     return [(model, objective) for model in models]
+
+
+def _model_files(folder: Path) -> list[Path]:
+    trees = (f"{name}/{MODEL_FILE}" for name in TREES)
+    names = (MODEL_FILE, f"member-*/{MODEL_FILE}", *trees)
+    files = [file for name in names for file in sorted(folder.glob(name))]
+    folds = sorted(folder.glob("fold-*"))
+    return files or [file for fold in folds for file in _model_files(fold)]
 
 
 def _unit(values: Tensor) -> tuple[float, float]:

@@ -44,7 +44,7 @@ from sekgnn.training.predictions import (
     available_device,
     predict_batches,
 )
-from sekgnn.training.run_folder import FOLD_FILE, MODEL_FILE, model_files
+from sekgnn.training.run_folder import FOLD_FILE, MODEL_FILE
 from sekgnn.training.run_record import RECORD_FILE, FoldRecord
 from sekgnn.training.training import Trained
 
@@ -95,13 +95,14 @@ class Predictor:
         """
         check_choice("accelerator", accelerator, DEVICES)
         folder = Path(path)
-        files = [folder]
         calibration = None
-        if folder.is_dir():
+        if not folder.is_dir():
+            pairs = read_models(folder)
+        else:
             finished = (folder / RECORD_FILE).is_file()
             folds = sorted(folder.glob("fold-*"))
-            files = model_files(folder) if finished or not folds else []
-            if not files:
+            pairs = read_models(folder) if finished or not folds else []
+            if not pairs:
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
                     "has not got far enough: repeat its command to continue it."
@@ -110,7 +111,6 @@ class Predictor:
                 text = f"the run in {path} has not finished; its best model is used."
                 warnings.warn(text, GraphInputWarning, stacklevel=2)
             calibration = _read_calibration(folds or [folder])
-        pairs = [pair for file in files for pair in read_models(file)]
         models, notes = [model for model, _ in pairs], [note for _, note in pairs]
         for model in models:
             model.to(available_device(accelerator, model.precision))

@@ -244,18 +244,12 @@ def _tested(
             name = f"network {i}" if member.model.learns else member.model.name
             alone[name] = metrics(member.note.predictions(rows.out))
     split = training.splits[number]
-    positions = {
-        "train": split.train,
-        "val": split.val,
-        "calibration": training.calibrating[number],
-        "test": split.test,
-    }
     spent = [one["seconds"] for one in tried] or [one.seconds for one in members]
     record = FoldRecord(
         split={
             part: np.sort(chosen).tolist()
-            for part, chosen in positions.items()
-            if chosen.size
+            for part in ("train", "val", "calibration", "test")
+            if (chosen := getattr(split, part)).size
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,

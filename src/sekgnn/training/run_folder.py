@@ -16,7 +16,7 @@ from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError, OutputError, ResumeWarning
 from sekgnn.files import visible_names, write_files
 from sekgnn.parsing import parse_yaml
-from sekgnn.training.config import TREES, RunConfig
+from sekgnn.training.config import RunConfig
 
 CONFIG_FILE = "config.yaml"
 DATA_FILE = "data.sha256"
@@ -229,15 +229,6 @@ def point_folders(folder: Path, count: int) -> list[Path]:
 def _numbered(folder: Path, word: str, count: int) -> list[Path]:
     width = max(2, len(str(count)))  # their order is that of their names
     return [folder / f"{word}-{i:0{width}d}" for i in range(1, count + 1)]
-
-
-def model_files(folder: Path) -> list[Path]:
-    """Return the model files there are: of networks, then trees; or of all folds."""
-    trees = (f"{name}/{MODEL_FILE}" for name in TREES)
-    names = (MODEL_FILE, f"member-*/{MODEL_FILE}", *trees)
-    files = [file for name in names for file in sorted(folder.glob(name))]
-    folds = sorted(folder.glob("fold-*"))
-    return files or [file for fold in folds for file in model_files(fold)]
 
 
 def check_same_config(config: RunConfig, folder: Path) -> None:

@@ -46,7 +46,7 @@ from sekgnn.training.run_folder import (
     CURVES_FILE,
     member_folders,
 )
-from sekgnn.training.splits import calibration_parts, make_splits
+from sekgnn.training.splits import make_splits, with_calibration
 
 _ABSURD = 100.0  # times the loss of saying the same of all training graphs
 _KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
@@ -89,7 +89,6 @@ class Training:
         data: The graphs that have a target.
         kind: The kind of task.
         splits: Positions of graphs among them, one split per training.
-        calibrating: Positions of the graphs that calibrate intervals, of each.
 
     Raises:
         ConfigError: If a key cannot work.
@@ -128,7 +127,7 @@ class Training:
         self.kind = self.data.kind
         if splits is None:
             splits = make_splits(config, self.data, data_root)
-        self.splits, self.calibrating = calibration_parts(config, self.data, splits)
+        self.splits = with_calibration(config, self.data, splits)
         self.cache = cache
         self._sources: dict[Any, BatchSource] = {}
         self._kept: dict[Any, Any] = {}
@@ -245,8 +244,6 @@ class Training:
         """Return the batches of train, val, calibration or test of a split, or all."""
         if part == "all":
             chosen = np.arange(len(self.data))
-        elif part == "calibration":
-            chosen = self.calibrating[number]
         else:
             chosen = getattr(self.splits[number], part)
         return self.prepare().batches(chosen, max(self.config.batch_size, 256))
