@@ -151,7 +151,7 @@ def run_trial(base: Training, task: str, recipe: str, config: RunConfig) -> Tria
     began, scores, kept = time.process_time(), [], []
     for number in range(len(training.splits)):
         members = training.fit_members(number)
-        found = [training.evaluate(trained, number) for trained in members]
+        found = [trained.evaluate() for trained in members]
         goal = members[0].note
         mean = torch.from_numpy(Predictor.of(members).join(o.out for o in found)[0])
         scores.append(goal.metrics(mean, found[0].y, found[0].mask)[metric])

@@ -67,7 +67,7 @@ def test_classes_are_those_of_scikit_learn(target: str, lines: Path) -> None:
     gamma = float(model.gamma)
     svm = SVC(C=_c(training, model, left, y), kernel="precomputed", break_ties=True)
     svm.fit(np.exp(-gamma * kernel.between(left)[0]), y)
-    out = training.evaluate(trained).out
+    out = trained.evaluate().out
     matrix = np.exp(-gamma * kernel.between(right, left)[0])
     assert out.argmax(1).tolist() == svm.predict(matrix).tolist()
     scores = svm.decision_function(matrix)
@@ -103,7 +103,7 @@ def test_numbers_are_kernel_ridge(lines: Path) -> None:
     y, mask = data.targets()
     wanted = trained.note.wanted(y.double()).numpy()
     kernel = model.fitted_kernel()
-    out = training.evaluate(trained).out.numpy()
+    out = trained.evaluate().out.numpy()
     for target in range(2):
         here = np.flatnonzero(mask[:, target].numpy())
         own = left.subset(here)
@@ -178,7 +178,7 @@ def test_kernel_values_are_computed_once_for_all_folds(
     monkeypatch.setattr(SubtreeKernel, "between", counting)
     training = Training(settings(lines, "ring", protocol="nested", folds=3))
     for number in range(3):
-        training.evaluate(training.fit(number), number)
+        training.fit(number).evaluate()
     assert counted == [1]
 
 

@@ -121,7 +121,7 @@ def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) 
     for name, value in found["each"].items():  # it is what such a run reaches
         training = Training(settings.without_network(name))
         trained = training.fit()
-        metrics = training.evaluate(trained).metrics(trained.note)
+        metrics = trained.evaluate().metrics(trained.note)
         assert metrics["accuracy"] == pytest.approx(value)
     sentence = record.baseline_sentence()
     assert sentence is not None

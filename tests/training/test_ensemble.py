@@ -38,7 +38,7 @@ def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
     for number, fold in enumerate(record.folds):
         members = [alone.fit(number, member) for member in range(3)]
         goal = members[0].note
-        tested = [alone.evaluate(member, number) for member in members]
+        tested = [member.evaluate() for member in members]
         each = [goal.predictions(found.out) for found in tested]
         assert not torch.allclose(each[0], each[1])
         note, truth = members[0].note, (tested[0].y, tested[0].mask)

@@ -88,11 +88,11 @@ def test_every_part_can_be_evaluated(tmp_path: Path) -> None:
     training = Training(config(lines, "size"))
     trained = training.fit()
     for part in ("train", "val", "test"):
-        found = training.evaluate(trained, part=part)
+        found = trained.evaluate(part)
         chosen = np.sort(getattr(training.splits[0], part))
         assert found.graph.tolist() == chosen.tolist()
     kept = trained.curves["val_mae"][trained.kept_epoch - 1]
-    metrics = training.evaluate(trained, part="val").metrics(trained.note)
+    metrics = trained.evaluate("val").metrics(trained.note)
     assert metrics["mae"] == pytest.approx(kept, rel=1e-5)
 
 
@@ -107,7 +107,7 @@ def test_every_network_trains_and_predicts(name: str, lines: Path) -> None:
         config(lines, "ring", **{"epochs": 1, "model": name, **options})
     )
     trained = training.fit()
-    found = training.evaluate(trained)
+    found = trained.evaluate()
     chosen = [training.data[i] for i in training.splits[0].test]
     predicted = Predictor([trained.model], [trained.note]).predict(chosen)
     expected = trained.note.predictions(found.out).numpy()

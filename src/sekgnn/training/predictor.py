@@ -39,7 +39,6 @@ from sekgnn.training.config import DEVICES
 from sekgnn.training.data import encoding_cache, model_reads, task_source
 from sekgnn.training.objective import Objective, read_models
 from sekgnn.training.predictions import (
-    Rows,
     all_metrics,
     available_device,
     predict_batches,
@@ -195,24 +194,21 @@ class Predictor:
         spread = each.std(dim=0).numpy() if len(each) > 1 else None
         return (weights * each).sum(dim=0).numpy(), spread
 
-    def calibrate(self, members: Sequence[Trained], number: int) -> None:
-        """Measure what the validation graphs of a split say about the mean prediction.
-
-        ``members`` are what the predictor is of; each reads inputs of its own.
-        """
+    def calibrate(self, members: Sequence[Trained]) -> None:
+        """Measure what validation graphs say about the mean of the fitted models."""
         config, note = members[0].training.config, self.note
         weighted = bool(config.blend) and config.watched == "val"
         if not weighted and config.confidence is None and config.threshold is None:
             return
 
         def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
-            rows = evaluated(members, number, part)
+            rows = [member.evaluate(part) for member in members]
             mean, _ = self.join(one.out for one in rows)
             return torch.from_numpy(mean), rows[0].y, rows[0].mask
 
         known = Calibration()
         if weighted:
-            known = Calibration(weights=self._fitted_weights(members, number))
+            known = Calibration(weights=self._fitted_weights(members))
             self.calibration = known  # the rest is about the weighted mean
         if config.confidence is not None:
             fitted = Calibration.fit(note, config.confidence, *said("calibration"))
@@ -223,10 +219,10 @@ class Predictor:
         self.calibration = known
 
     def _fitted_weights(
-        self, members: Sequence[Trained], number: int
+        self, members: Sequence[Trained]
     ) -> tuple[tuple[str, float], ...]:
         """Return the weight of every kind of model, by the validation graphs."""
-        rows = evaluated(members, number, "val")
+        rows = [member.evaluate("val") for member in members]
         kinds = model_kinds(self.models)
         each: dict[str, list[Tensor]] = {kind: [] for kind in kinds}
         for kind, note, one in zip(kinds, self.notes, rows, strict=True):
@@ -373,11 +369,6 @@ class Predictor:
             mean = self.predict(data.graphs)
         predicted = torch.from_numpy(mean)
         return all_metrics(self.note, predicted, *data.targets(), self.calibration)
-
-
-def evaluated(members: Sequence[Trained], number: int, part: str) -> list[Rows]:
-    """Return what every model of a split says of a part of it."""
-    return [member.training.evaluate(member, number, part) for member in members]
 
 
 def model_kinds(models: Sequence[GraphModel]) -> list[str]:

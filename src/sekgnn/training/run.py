@@ -32,7 +32,7 @@ from sekgnn.training.predictions import (
     predicted_columns,
     prediction_table,
 )
-from sekgnn.training.predictor import Predictor, evaluated
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.processes import run_processes
 from sekgnn.training.run_folder import (
     CHECKPOINT_FILE,
@@ -202,7 +202,7 @@ def run_fold(
         members = [best]
     else:
         members = training.fit_members(number, folder, **told)
-    record, table = _tested(training, number, members, tried)
+    record, table = _tested(training, members, tried)
     text = json.dumps(asdict(record)).encode()
     write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
     if baseline is not None:
@@ -220,15 +220,15 @@ def run_fold(
 
 def _tested(
     training: Training,
-    number: int,
     members: Sequence[Trained],
     tried: list[dict[str, Any]],
 ) -> tuple[FoldRecord, bytes]:
     """Return the record of a training's models, and the table of their predictions."""
-    first, predictor = members[0], Predictor.of(members)
-    predictor.calibrate(members, number)
+    first, number = members[0], members[0].number
+    predictor = Predictor.of(members)
+    predictor.calibrate(members)
     calibration = predictor.calibration
-    tested = evaluated(members, number, "test")
+    tested = [member.evaluate() for member in members]
     mean, spread = predictor.join(rows.out for rows in tested)
     truth = tested[0].y, tested[0].mask
 

@@ -57,7 +57,8 @@ class Trained:
     """A fitted model, with the weights that were kept, in evaluation mode.
 
     Attributes:
-        training: What fitted it, and can evaluate it.
+        training: What fitted it.
+        number: Of the split it was fitted to, from 0.
         note: What its outputs mean.
         curves: One value per epoch of everything that was measured.
         kept_epoch: The epoch, from 1, of these weights.
@@ -65,11 +66,16 @@ class Trained:
     """
 
     training: Training
+    number: int
     model: GraphModel
     note: Objective
     curves: dict[str, list[float]]
     kept_epoch: int
     seconds: float
+
+    def evaluate(self, part: str = "test") -> Rows:
+        """Return what the model says of a part: train, val, calibration or test."""
+        return predict_batches(self.model, self.training.batches(self.number, part))
 
 
 class Training:
@@ -102,7 +108,7 @@ class Training:
         >>> config = RunConfig(model="gin", hidden_channels=4, epochs=2)
         >>> training = Training(config, networkx_task(graphs, list(range(20))))
         >>> trained = training.fit()
-        >>> training.evaluate(trained).metrics(trained.note).keys()
+        >>> trained.evaluate().metrics(trained.note).keys()
         dict_keys(['mae', 'mse', 'rmse', 'log10_mse', 'r2'])
     """
 
@@ -240,7 +246,7 @@ class Training:
         self._sources[key] = source  # now the last to be dropped
         return source
 
-    def _batches(self, number: int, part: str) -> BatchLoader:
+    def batches(self, number: int, part: str) -> BatchLoader:
         """Return the batches of train, val, calibration or test of a split, or all."""
         if part == "all":
             chosen = np.arange(len(self.data))
@@ -332,7 +338,7 @@ class Training:
     ) -> Trained:
         """Train a network by epochs, and solve the layers that are to be solved."""
         config, split = self.config, self.splits[number]
-        train, val = (self._batches(number, part) for part in ("train", "val"))
+        train, val = (self.batches(number, part) for part in ("train", "val"))
         saved = None
         if output is not None and (output / CHECKPOINT_FILE).exists():
             path = output / CHECKPOINT_FILE
@@ -359,7 +365,7 @@ class Training:
         if config.closed_form in ("after", "both"):
             solve_head(model, note, train, val)
         curves, seconds = loop.history.curves, loop.history.seconds
-        return Trained(self, model, note, curves, loop.best_epoch, seconds)
+        return Trained(self, number, model, note, curves, loop.best_epoch, seconds)
 
     def _solve(
         self,
@@ -372,23 +378,21 @@ class Training:
         report: EpochReport | None,
     ) -> Trained:
         """Fit a model without epochs; its curves have one value each."""
-        train, val = (self._batches(number, part) for part in ("train", "val"))
+        train, val = (self.batches(number, part) for part in ("train", "val"))
         began = clock()
         model.fit_inputs(lambda: train)
         if isinstance(model, Forest):
             seed, _ = fold_seeds(self.config.seed, number, member)
             grow_forest(model, note, train, seed)
         elif model.fits_itself:
-            model.fit_at_once(
-                note, train, val, self._batches(number, "all"), self._kept
-            )
+            model.fit_at_once(note, train, val, self.batches(number, "all"), self._kept)
         else:
             solve_skip(model, note, train, val)
-        trained = Trained(self, model.eval(), note, {}, 1, clock() - began)
-        row = {"train_loss": self.evaluate(trained, number, "train").loss(note)}
+        trained = Trained(self, number, model.eval(), note, {}, 1, clock() - began)
+        row = {"train_loss": trained.evaluate("train").loss(note)}
         watched = self.config.watched
         if watched is not None:
-            rows = self.evaluate(trained, number, watched)
+            rows = trained.evaluate(watched)
             row[f"{watched}_loss"] = rows.loss(note)
             for name, value in rows.metrics(note).items():
                 row[f"{watched}_{name}"] = value
@@ -419,10 +423,6 @@ class Training:
                 "smaller lr."
             )
             warnings.warn(text, GraphInputWarning, stacklevel=3)
-
-    def evaluate(self, trained: Trained, number: int = 0, part: str = "test") -> Rows:
-        """Return what a model says of a part: train, val, calibration or test."""
-        return predict_batches(trained.model, self._batches(number, part))
 
 
 def share_of(progress: Progress | None, number: int, count: int) -> Progress | None:
