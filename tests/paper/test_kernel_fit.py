@@ -10,7 +10,7 @@ import pytest
 import torch
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
-from tests.training.helpers import config, run
+from tests.training.helpers import config, graph_source, run
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
@@ -21,7 +21,6 @@ from sekgnn.paper.graph_kernels import KernelGraphs
 from sekgnn.paper.kinds import KernelOptions
 from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
-from sekgnn.training.data import graph_source
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Trained, Training
 

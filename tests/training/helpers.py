@@ -16,7 +16,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.training.config import RunConfig
+from sekgnn.training.data import task_source
 from sekgnn.training.predict_file import evaluate_run
 from sekgnn.training.run import train
 from sekgnn.training.run_folder import MODEL_FILE
@@ -34,6 +36,13 @@ SMALL: dict[str, Any] = {
     "test_fraction": 0.2,
     "baseline": False,
 }
+
+
+def graph_source(
+    graphs: list[Any], num_hops: int, encoding: Any = None, **more: Any
+) -> BatchSource:
+    """Return the source of the batches of some graphs, for a model that reads so."""
+    return task_source(graphs, (num_hops, encoding, "float32", 0), **more)
 
 
 def records(count: int = 30, seed: int = 0) -> list[dict[str, Any]]:

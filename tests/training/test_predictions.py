@@ -11,12 +11,12 @@ import pytest
 import torch
 from tests.models.helpers import make
 from tests.nn.helpers import SPEC, dressed
+from tests.training.helpers import graph_source
 
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
 from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchSource
-from sekgnn.training.data import graph_source
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import (
     join_predictions,

@@ -26,7 +26,7 @@ from sekgnn.training.training import Training
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     """Return a list that grows whenever a model is built or hops are found."""
-    modules = {"make_model": module, "graph_source": training_data}
+    modules = {"make_model": module, "GraphSource": training_data}
     found: dict[str, list[Any]] = {name: [] for name in modules}
     for name, calls in found.items():
         usual: Any = vars(modules[name])[name]
@@ -57,17 +57,17 @@ def test_hops_are_found_once_for_each_number(
 ) -> None:
     base = config(lines, model="k-gin", num_hops=1)
     training = Training(base)
-    assert made["graph_source"] == []
+    assert made["GraphSource"] == []
     for hops in (1, 2, 1, 2):
         training.change(replace(base, num_hops=hops)).prepare()
-    assert made["graph_source"] == [1, 2]
+    assert made["GraphSource"] == [1, 2]
     for hops in (3, 4, 5, 1):  # only the last four are kept
         training.change(replace(base, num_hops=hops)).prepare()
-    assert made["graph_source"] == [1, 2, 3, 4, 5, 1]
+    assert made["GraphSource"] == [1, 2, 3, 4, 5, 1]
     sampled = replace(base, max_neighbors=1)
     for seed in (0, 1, 0):  # a sample is that of its seed
         training.change(replace(sampled, seed=seed)).prepare()
-    assert len(made["graph_source"]) == 8
+    assert len(made["GraphSource"]) == 8
 
 
 def test_a_changed_config_trains_as_if_it_were_the_first(lines: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets import (
@@ -194,14 +194,23 @@ def task_source(
     data: GraphTask | Sequence[Any],
     reads: Reads,
     *,
-    max_neighbors: int | None,
-    seed: int,
+    max_neighbors: int | None = None,
+    seed: int = 0,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
 ) -> BatchSource:
     """Return the source of the batches of a task, or of graphs alone.
 
-    Arguments are those of :func:`graph_source`, and what :func:`model_reads` returns.
+    Encodings are computed once, kept in ``cache_dir`` and mapped from the file there,
+    so that batches read the rows they need and memory holds one copy for all processes.
+
+    Args:
+        data: With targets, or without.
+        reads: What :func:`model_reads` returns.
+        max_neighbors: Sample at most this many nodes per hop and node.
+        seed: Of the sample of evaluation; training draws again every epoch.
+        cache_dir: Folder for encodings, which must exist; ``None`` for none.
+        progress: Called with (done, total) while encodings are computed.
 
     Raises:
         GraphInputError: If a graph cannot be used.
@@ -211,48 +220,7 @@ def task_source(
         return ShardSource(data, num_hops, encoding, dtype, max_neighbors, seed)
     if isinstance(data, NodeTask):
         return _seed_source(data, reads, max_neighbors, seed, cache_dir, progress)
-    return graph_source(
-        data.graphs if isinstance(data, GraphTask) else data,
-        num_hops,
-        encoding,
-        max_neighbors=max_neighbors,
-        seed=seed,
-        dtype=dtype,
-        cache_dir=cache_dir,
-        progress=progress,
-    )
-
-
-def graph_source(
-    graphs: Sequence[Any],
-    num_hops: int,
-    encoding: SubstructureEncoding | None = None,
-    *,
-    max_neighbors: int | None = None,
-    seed: int = 0,
-    dtype: DTypeLike = np.float32,
-    cache_dir: Path | None = None,
-    progress: Progress | None = None,
-) -> GraphSource:
-    """Return the graphs of a run with their hops and encodings.
-
-    Encodings are computed once, kept in ``cache_dir`` and mapped from the file there,
-    so that batches read the rows they need and memory holds one copy for all processes.
-
-    Args:
-        graphs: With targets on them, or without.
-        num_hops: K of the model.
-        encoding: What the model reads, or ``None``.
-        max_neighbors: Sample at most this many nodes per hop and node.
-        seed: Of the sample of evaluation; training draws again every epoch.
-        dtype: Of the encodings.
-        cache_dir: Folder for encodings, which must exist; ``None`` for none.
-        progress: Called with (done, total) while encodings are computed.
-
-    Raises:
-        GraphInputError: If a graph cannot be used.
-    """
-    store = GraphStore(graphs)
+    store = GraphStore(data.graphs if isinstance(data, GraphTask) else data)
     encodings: torch.Tensor | RaggedEncoding | None = None
     if encoding is not None:
         encodings, _, _ = encode_cached(
@@ -312,7 +280,7 @@ class ShardSource(BatchSource):
 
     Encodings are read if the shards hold them, else computed for every batch; hops are
     found for every batch. Memory does not depend on the number of graphs, but for a few
-    bytes of each. Arguments are those of :func:`graph_source`.
+    bytes of each. Arguments are those of :func:`task_source`.
 
     Warns:
         GraphInputWarning: If encodings are computed for every batch.
