@@ -20,7 +20,7 @@ from sekgnn.estimators import SEKClassifier
 from sekgnn.graphs import cycle_graph, path_graph
 from sekgnn.graphs.molecules import descriptor_names
 from sekgnn.models import load_model
-from sekgnn.search.validation import Validation
+from sekgnn.search.worker import Validation
 from sekgnn.training import RunRecord
 from sekgnn.training.baseline import Baseline
 from sekgnn.training.predict_file import evaluate_file
