@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import random
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from sekgnn.nn.batch_loader import BatchSource
+from sekgnn.nn.hop_loader import GraphSource
 from sekgnn.training.config import RunConfig
 from sekgnn.training.data import task_source
 from sekgnn.training.predict_file import evaluate_run
@@ -39,10 +39,12 @@ SMALL: dict[str, Any] = {
 
 
 def graph_source(
-    graphs: list[Any], num_hops: int, encoding: Any = None, **more: Any
-) -> BatchSource:
+    graphs: Sequence[Any], num_hops: int, encoding: Any = None, **more: Any
+) -> GraphSource:
     """Return the source of the batches of some graphs, for a model that reads so."""
-    return task_source(graphs, (num_hops, encoding, "float32", 0), **more)
+    source = task_source(graphs, (num_hops, encoding, "float32", 0), **more)
+    assert isinstance(source, GraphSource)
+    return source
 
 
 def records(count: int = 30, seed: int = 0) -> list[dict[str, Any]]:
