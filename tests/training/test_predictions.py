@@ -21,9 +21,9 @@ from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import (
     join_predictions,
     predict_batches,
-    predicted_columns,
     prediction_table,
 )
+from sekgnn.training.predictor import Predictor
 
 SHAPES = [cycle_graph(5), path_graph(3), petersen_graph(), rook_graph(3), path_graph(1)]
 
@@ -104,7 +104,7 @@ def rows(note: Objective, graphs: list[Any], model: Any) -> list[list[str]]:
     store = graph_source(graphs, 3)
     found = predict_batches(model, store.batches(np.array([4, 1]), 8))
     predicted = note.predictions(found.out)
-    columns = predicted_columns(note, predicted.numpy())
+    columns = Predictor((), [note]).columns(predicted.numpy())
     content = prediction_table(note, found, columns, 2)
     return list(csv.reader(io.StringIO(content.decode())))
 

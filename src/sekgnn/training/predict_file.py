@@ -25,7 +25,6 @@ from sekgnn.graphs.table import table_headings
 from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import predicted_columns
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_folder import CONFIG_FILE, fold_folders, read_config
 from sekgnn.training.run_record import RunRecord
@@ -193,20 +192,19 @@ class FilePredictions:
             yield [*columns, *self._predicted(task.graphs)]
 
     def _node_blocks(self, file: GraphFile, size: int) -> Iterator[Block]:
-        for nodes, *predicted in self.predictor.predict_items(file, batch_size=size):
+        items = self.predictor.predict_items(file, batch_size=size)
+        for nodes, mean, spread in items:
             self.done += len(nodes)
-            yield [("node", nodes.tolist()), *self._columns(*predicted)]
+            columns = self.predictor.columns(mean, spread)
+            yield [("node", nodes.tolist()), *columns.items()]
 
     def _predicted(self, graphs: Sequence[Any]) -> Block:
-        columns = self._columns(*self.predictor.predict_with_spread(graphs))
+        predicted = self.predictor.predict_with_spread(graphs)
+        columns: Block = [*self.predictor.columns(*predicted).items()]
         if not self.on_nodes:
             return columns
         nodes = [node for graph in graphs for node in range(int(graph.num_nodes))]
         return [("node", nodes), *columns]
-
-    def _columns(self, mean: Any, spread: Any) -> Block:
-        note, calibration = self.predictor.note, self.predictor.calibration
-        return [*predicted_columns(note, mean, spread, calibration).items()]
 
 
 def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:

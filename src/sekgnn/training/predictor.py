@@ -39,9 +39,9 @@ from sekgnn.training.config import DEVICES
 from sekgnn.training.data import encoding_cache, model_reads, task_source
 from sekgnn.training.objective import Objective, read_models
 from sekgnn.training.predictions import (
-    all_metrics,
     available_device,
     predict_batches,
+    shown_numbers,
 )
 from sekgnn.training.run_folder import FOLD_FILE, MODEL_FILE
 from sekgnn.training.run_record import RECORD_FILE, FoldRecord
@@ -367,8 +367,67 @@ class Predictor:
             mean, _ = self._mean(self._sources(data), np.arange(len(data)), 1024)
         else:
             mean = self.predict(data.graphs)
-        predicted = torch.from_numpy(mean)
-        return all_metrics(self.note, predicted, *data.targets(), self.calibration)
+        return self.measure(torch.from_numpy(mean), *data.targets())
+
+    def measure(self, predicted: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
+        """Return metrics of the task, of each of several targets, and of intervals.
+
+        Predictions are probabilities ``[R, C]`` of classes, or values ``[R, T]``.
+        """
+        note, known, table = self.note, self.calibration, (predicted, y, mask)
+        threshold = None if known is None else known.threshold
+        out = note.metrics(*table, threshold) | note.target_metrics(*table)
+        if known is not None and known.confidence is not None:
+            out |= known.metrics(note.kind, note.targets, *table)
+        return out
+
+    def columns(
+        self,
+        predicted: NDArray[np.float64],
+        spread: NDArray[np.float64] | None = None,
+    ) -> dict[str, list[Any]]:
+        """Return predictions as columns of a table, by their headings.
+
+        ``predicted`` values or labels come first, then ``probability`` of every class,
+        ``spread`` over several models (of the label's probability), and ``lower`` and
+        ``upper`` end of an interval or the ``set`` of likely labels. Arguments are what
+        :meth:`join` returns.
+        """
+        note, known = self.note, self.calibration
+        rows = np.arange(len(predicted))
+        out: dict[str, list[Any]] = {}
+        if note.classes is None:
+            for i, (name, column) in enumerate(
+                zip(note.targets, predicted.T, strict=True)
+            ):
+                out[f"predicted {name}"] = shown_numbers(column, note, i)
+            spreads = () if spread is None else spread.T
+        else:
+            chosen = predicted.argmax(axis=1) if predicted.size else rows
+            if known is not None and known.threshold is not None:
+                chosen = (predicted[:, 1] > known.threshold).astype(np.int64)
+            out[f"predicted {note.targets[0]}"] = [note.classes[int(c)] for c in chosen]
+            for label, column in zip(note.classes, predicted.T, strict=True):
+                out[f"probability {label}"] = shown_numbers(column)
+            spreads = () if spread is None else spread[rows, chosen][None]
+        for name, column in zip(note.targets, spreads, strict=False):
+            out[f"spread {name}"] = shown_numbers(column)
+        if known is None or known.confidence is None:
+            return out
+        for i, name in enumerate(note.targets):
+            radius = known.radii[i]
+            if note.kind == "regression":
+                out[f"lower {name}"] = shown_numbers(predicted[:, i] - radius, note, i)
+                out[f"upper {name}"] = shown_numbers(predicted[:, i] + radius, note, i)
+                continue
+            chances, labels = predicted, note.classes or (0, 1)
+            if note.classes is None:
+                chances = np.stack([1 - predicted[:, i], predicted[:, i]], axis=1)
+            inside = 1 - chances <= radius
+            out[f"set {name}"] = [
+                "; ".join(str(labels[k]) for k in np.flatnonzero(row)) for row in inside
+            ]
+        return out
 
 
 def model_kinds(models: Sequence[GraphModel]) -> list[str]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from sekgnn.datasets import GraphTask
 from sekgnn.errors import ConfigError, GraphInputError
@@ -22,14 +21,11 @@ from sekgnn.files import make_folder, write_files
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
-from sekgnn.training.calibration import Calibration
 from sekgnn.training.config import RunConfig
 from sekgnn.training.data import load_data
 from sekgnn.training.loop import EpochReport, NotFiniteError
 from sekgnn.training.predictions import (
-    all_metrics,
     available_device,
-    predicted_columns,
     prediction_table,
 )
 from sekgnn.training.predictor import Predictor
@@ -227,24 +223,18 @@ def _tested(
     first, number = members[0], members[0].number
     predictor = Predictor.of(members)
     predictor.calibrate(members)
-    calibration = predictor.calibration
     tested = [member.evaluate() for member in members]
     mean, spread = predictor.join(rows.out for rows in tested)
     truth = tested[0].y, tested[0].mask
-
-    def metrics(
-        predicted: Tensor, calibration: Calibration | None = None
-    ) -> dict[str, float]:
-        values = all_metrics(first.note, predicted, *truth, calibration)
-        return {f"test_{name}": value for name, value in values.items()}
-
     alone = {}
     if len(members) > 1:
         for i, (member, rows) in enumerate(zip(members, tested, strict=True), start=1):
             name = f"network {i}" if member.model.learns else member.model.name
-            alone[name] = metrics(member.note.predictions(rows.out))
+            own = member.note.predictions(rows.out)
+            alone[name] = _of_test(Predictor.of([member]).measure(own, *truth))
     split = training.splits[number]
     spent = [one["seconds"] for one in tried] or [one.seconds for one in members]
+    known = predictor.calibration
     record = FoldRecord(
         split={
             part: np.sort(chosen).tolist()
@@ -253,15 +243,19 @@ def _tested(
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,
-        metrics=metrics(torch.from_numpy(mean), calibration),
+        metrics=_of_test(predictor.measure(torch.from_numpy(mean), *truth)),
         seconds=sum(spent),
         members=alone,
-        calibration={} if calibration is None else asdict(calibration),
+        calibration={} if known is None else asdict(known),
         tried=tried,
     )
-    columns = predicted_columns(first.note, mean, spread, calibration)
+    columns = predictor.columns(mean, spread)
     names = training.data.names(tested[0].graph.tolist())
     return record, prediction_table(first.note, tested[0], columns, number + 1, names)
+
+
+def _of_test(metrics: dict[str, float]) -> dict[str, float]:
+    return {f"test_{name}": value for name, value in metrics.items()}
 
 
 def fit_points(
