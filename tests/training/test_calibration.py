@@ -1,4 +1,4 @@
-"""Graphs that calibrate intervals do nothing else, so intervals keep their word."""
+"""Graphs that calibrate do nothing else, so intervals keep their word; blends."""
 
 from __future__ import annotations
 
@@ -21,8 +21,13 @@ from studies.coverage import (
 
 from sekgnn.datasets import networkx_task
 from sekgnn.errors import GraphInputError
-from sekgnn.training.calibration import conformal_radius, least_graphs
+from sekgnn.training.calibration import (
+    blend_weights,
+    conformal_radius,
+    least_graphs,
+)
 from sekgnn.training.config import RunConfig
+from sekgnn.training.objective import Objective
 from sekgnn.training.training import Training
 
 GRAPHS = [nx.gnp_random_graph(7 + i % 4, 0.4, seed=i) for i in range(120)]
@@ -159,3 +164,45 @@ def test_the_committed_study_covers_what_was_asked_for() -> None:
         assert len(one.apart) == len(one.shared) == 200
         assert np.mean(one.apart) > CONFIDENCE - standard_error(one.apart)
         assert np.mean(one.shared) < CONFIDENCE - 2 * standard_error(one.shared)
+
+
+def goal(kind: Any, **more: Any) -> Objective:
+    known: dict[str, Any] = {"kind": kind, "targets": ("y",), "scale": (2.0,), **more}
+    return Objective(**known)
+
+
+def noise(rows: int, seed: int) -> torch.Tensor:
+    draw = torch.Generator().manual_seed(seed)
+    return torch.randn(rows, 1, dtype=torch.float64, generator=draw)
+
+
+@pytest.mark.parametrize("rows", [4, 400])
+def test_a_model_that_knows_more_weighs_more(rows: int) -> None:
+    """Of many graphs; four of them are too few to tell, and weights stay equal."""
+    y, mask = noise(rows, 0), torch.ones(rows, 1, dtype=torch.bool)
+    errors = [0.9 * noise(rows, 1), 1.1 * noise(rows, 2), 9 * noise(400, 3)[:rows]]
+    good, worse, bad = (y + error for error in errors)
+    weights = blend_weights(goal("regression"), [good, worse], y, mask)
+    assert sum(weights) == pytest.approx(1)
+    if rows == 4:
+        assert weights == (0.5, 0.5)
+        return
+    assert weights[0] >= 0.5  # independent errors cancel: neither goes
+    assert weights[1] > 0
+    assert blend_weights(goal("regression"), [good, bad], y, mask)[0] >= 0.9
+
+
+def test_missing_targets_say_nothing() -> None:
+    y, mask = noise(100, 0), torch.ones(100, 1, dtype=torch.bool)
+    mask[50:] = False
+    lies = torch.where(mask, y + 5, y)
+    y = torch.where(mask, y, torch.nan)
+    assert blend_weights(goal("regression"), [y.nan_to_num(), lies], y, mask) == (1, 0)
+
+
+def test_classes_are_weighed_by_their_probability() -> None:
+    y = (noise(300, 0)[:, 0] > 0).long()
+    sure = torch.nn.functional.one_hot(y, 2) * 0.8 + 0.1
+    unsure = torch.full((300, 2), 0.5)
+    mask = torch.ones(300, 1, dtype=torch.bool)
+    assert blend_weights(goal("binary"), [unsure, sure], y, mask) == (0, 1)

@@ -28,6 +28,7 @@ from sekgnn.training.run_record import is_better_high
 
 _ITERATIONS = 5  # of L-BFGS per epoch
 _LEAST_RATE = 1e-6
+_WRITING = 0.05  # of the time
 _CHECKPOINT_KEYS = {"model", "optimizer", "best", "curves", "seconds", "scale"}
 
 
@@ -184,15 +185,11 @@ def best_epoch(curves: dict[str, list[float]], monitor: str | None) -> int:
 
 
 class Pace:
-    """Says when to write again, so that writing takes at most a share of the time.
+    """Says when to write again, so that writing takes at most 5 % of the time."""
 
-    Args:
-        share: Of the time; 1 writes always.
-    """
-
-    def __init__(self, share: float = 0.05) -> None:
+    def __init__(self) -> None:
         """Let the first be written."""
-        self.share, self._due = share, 0.0
+        self._due = 0.0
 
     @property
     def due(self) -> bool:
@@ -205,7 +202,7 @@ class Pace:
         began = clock()
         yield
         now = clock()
-        self._due = now + (now - began) * (1 / self.share - 1)
+        self._due = now + (now - began) * (1 / _WRITING - 1)
 
 
 def write_checkpoint(content: dict[str, Any], path: Path) -> None:
