@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +17,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sekgnn.datasets import GraphTask, stream_task
+from sekgnn.datasets import GraphTask
 from sekgnn.errors import ConfigError, GraphInputWarning
 from sekgnn.graphs.molecules import parse_smiles
 from sekgnn.models import GraphModel
 from sekgnn.models.attribution import STEPS, contributions
 from sekgnn.models.model_file import ModuleModel
 from sekgnn.training.objective import Objective
+from sekgnn.training.predict_file import FilePredictions
 from sekgnn.training.predictor import Predictor
 
 
@@ -168,23 +168,15 @@ class Explainer:
         Raises:
             GraphInputError: If the file is wrong or does not fit the model.
         """
-        note = self.predictor.note
-        options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
-        skipped: list[str] = []
-        for task in stream_task(
-            Path(path),
-            chunk_size=chunk_size,
-            columns=note.features,
-            on_invalid=lambda row: skipped.append(row.place),
-            **options,
-        ):
-            task = note.add_features(task)
-            self.predictor.check(task, str(path))
+        file = FilePredictions(
+            self.predictor, path, smiles=smiles, skip_invalid=skip_invalid, columns=()
+        )
+        for task, _ in file.chunks(chunk_size):
             yield from self.explain(task, steps=steps, batch_size=chunk_size)
-        if skipped:
+        if file.skipped:
             text = (
-                f"{len(skipped)} SMILES that rdkit cannot read are left out: "
-                f"{', '.join(skipped)}."
+                f"{len(file.skipped)} SMILES that rdkit cannot read are left out: "
+                f"{', '.join(file.skipped)}."
             )
             warnings.warn(text, GraphInputWarning, stacklevel=2)
 

@@ -18,7 +18,7 @@ from sekgnn.graphs.extras import require
 from sekgnn.graphs.records import smiles_records
 from sekgnn.graphs.table import Column
 from sekgnn.training.explain import Explainer, Explanation
-from sekgnn.training.predictions import predicted_columns
+from sekgnn.training.predict_file import feature_columns, with_features
 from sekgnn.training.predictor import Predictor
 
 
@@ -108,9 +108,7 @@ class TrainedModel:
 
         Takes and raises what :meth:`predict` does. Numbers are texts, as in a file.
         """
-        mean, spread = self._predicted(graphs, reading)
-        calibration = self.predictor.calibration
-        return predicted_columns(self.predictor.note, mean, spread, calibration)
+        return self.predictor.columns(*self._predicted(graphs, reading))
 
     def explain(self, graphs: Iterable[Any], **reading: Any) -> list[Explanation]:
         """Return what every atom contributes (:class:`~sekgnn.training.Explanation`).
@@ -153,14 +151,14 @@ class TrainedModel:
         else:
             task = list_task(items, node_features)
         given = dict(features or {})
-        for name in note.features:
+        for name in feature_columns(note):
             if len(given.get(name, ())) != len(task):
                 raise GraphInputError(
                     f"the model reads the column {name!r}; give features="
                     f"{{{name!r}: [...]}}, a value for each of the {len(task)} graphs."
                 )
         columns: dict[Column, Any] = {name: tuple(v) for name, v in given.items()}
-        task = note.add_features(replace(task, columns=columns))
+        task = with_features(replace(task, columns=columns), note)
         self.predictor.check(task, task.name or "the input")
         return task
 
