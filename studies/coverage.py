@@ -96,9 +96,7 @@ def covered(training: Training, part: str) -> tuple[list[float], list[float]]:
     for number in range(len(training.splits)):
         trained = training.fit(number)
         goal = trained.note
-        known, tested = (
-            training.evaluate(trained, number, own) for own in (part, "test")
-        )
+        known, tested = (trained.evaluate(own) for own in (part, "test"))
         calibration = Calibration.fit(
             goal, CONFIDENCE, goal.predictions(known.out), known.y, known.mask
         )

@@ -17,8 +17,8 @@ from sekgnn.datasets import GraphTask, Split, list_task
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import path_graph
 from sekgnn.training.config import RunConfig
+from sekgnn.training.data import load_data
 from sekgnn.training.run_record import RunRecord
-from sekgnn.training.sources import load_data
 from sekgnn.training.splits import (
     graph_groups,
     group_folds,

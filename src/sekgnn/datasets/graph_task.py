@@ -51,6 +51,8 @@ class Split:
         train: For training, int64.
         val: For choosing among models, int64.
         test: For the number that is reported, int64.
+        calibration: For the intervals of predictions, int64: cut off ``val``, or all
+            of it where it chooses nothing.
 
     Example:
         >>> Split.contiguous(2, 1, 3).test.tolist()
@@ -60,6 +62,7 @@ class Split:
     train: NDArray[np.int64]
     val: NDArray[np.int64]
     test: NDArray[np.int64]
+    calibration: NDArray[np.int64] = field(default_factory=lambda: np.arange(0))
 
     @classmethod
     def of(cls, order: NDArray[np.int64], num_train: int, num_val: int) -> Split:

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 from sekgnn.lazy import lazy_names
 from sekgnn.training.config import RunConfig
-from sekgnn.training.run_record import FoldRecord, Result, RunRecord
 
 if TYPE_CHECKING:
+    from sekgnn.training.data import load_data
     from sekgnn.training.run import train
     from sekgnn.training.run_folder import load_preset
-    from sekgnn.training.sources import load_data
+    from sekgnn.training.run_record import FoldRecord, Result, RunRecord
     from sekgnn.training.training import Training
 
 __all__ = [

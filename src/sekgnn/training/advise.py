@@ -24,10 +24,10 @@ from sekgnn.parallel import Progress
 from sekgnn.training.baseline import Baseline
 from sekgnn.training.build import make_encoding_of
 from sekgnn.training.config import RunConfig
+from sekgnn.training.data import load_data
 from sekgnn.training.floors import ISOMORPHISM, SECONDS, Finding, Ladder
 from sekgnn.training.run_folder import json_yaml
 from sekgnn.training.run_record import LEFT_OUT, is_better_high, plain_json
-from sekgnn.training.sources import load_data
 from sekgnn.training.training import Training
 from sekgnn.wl.ladder import Rung, advised
 

@@ -196,27 +196,27 @@ def inner_split(
     return np.delete(train, chosen), train[chosen]
 
 
-def calibration_parts(
+def with_calibration(
     config: RunConfig, data: GraphTask, splits: Sequence[Split]
-) -> tuple[list[Split], list[Positions]]:
-    """Cut the graphs that calibrate intervals off those that choose.
+) -> list[Split]:
+    """Return the splits with the graphs that calibrate intervals.
 
-    Half of the validation graphs of every split, stratified, or as many as the
-    confidence needs; all of them where they choose nothing, and none without intervals.
+    They are half of the validation graphs of every split, stratified, or as many as the
+    confidence needs, and choose nothing; all of them where none chooses, and none
+    without intervals.
 
     Raises:
         GraphInputError: If there are too few for both, or targets are of nodes, which
             are not drawn one by one.
     """
-    nothing = [split.val[:0] for split in splits]
     if config.confidence is None:
-        return list(splits), nothing
+        return list(splits)
     if data.level != "graph":
         raise GraphInputError("confidence is for targets of graphs, not of nodes.")
     needed = least_graphs(config.confidence)
-    cut, parts, classes = list(splits), nothing, data.class_numbers
+    cut, classes = [], data.class_numbers
     for number, split in enumerate(splits):
-        part = split.val
+        part = kept = split.val
         if config.validation_chooses:
             count = part.size
             size = max(count - count // 2, needed)
@@ -231,9 +231,8 @@ def calibration_parts(
             seeds = np.random.SeedSequence([config.seed, number, 4])
             own = None if classes is None else classes[part]
             taken = _fair_parts((size,), count, own, np.random.default_rng(seeds)) == 1
-            cut[number] = replace(split, val=part[~taken])
-            part = part[taken]
-        parts[number] = part
+            kept, part = part[~taken], part[taken]
+        cut.append(replace(split, val=kept, calibration=part))
         for name, known in zip(data.target_names, data.mask[part].sum(0), strict=True):
             if known < needed:
                 where = "" if len(splits) == 1 else f", fold {number + 1}"
@@ -242,7 +241,7 @@ def calibration_parts(
                     f"{config.confidence:g} needs {needed} validation graphs, there "
                     f"are {known}; use a larger val_fraction or a smaller confidence."
                 )
-    return cut, parts
+    return cut
 
 
 def graph_groups(config: RunConfig, data: GraphTask) -> Positions | None:
