@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.array_file import SUFFIX, Arrays, DamagedFileError, Header, cached
+from sekgnn.checks import require
 from sekgnn.datasets.by_name import choose_targets, numbers_task, register_dataset
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.root import check_statistics
 from sekgnn.errors import DataNotFoundError, GraphInputError, MissingExtraError
 from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs import Graph
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import bond_features, hybridisation, parse_smiles
 from sekgnn.graphs.table import data_rows
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import check_choice, check_memory
 from sekgnn.encoding.channels import Plan, Values, plans, with_shell_sizes
 from sekgnn.encoding.costs import check_costs
 from sekgnn.encoding.graph_scope import encode_one
@@ -23,7 +23,6 @@ from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.twins import copy_to_twins, find_alike
 from sekgnn.hops import shell_sizes
-from sekgnn.memory import check_memory
 from sekgnn.parallel import Progress, even_chunks, run_chunks, within
 
 _QUICK = 1 << 22  # numbers that fit into any memory

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from sekgnn._version import __version__
-from sekgnn.array_file import Content
-from sekgnn.array_folder import begin_folder, complete_folder, make_listed_file
+from sekgnn.array_file import Content, begin_folder, complete_folder, make_listed_file
 from sekgnn.checks import check_positive
 from sekgnn.encoding.costs import patient
 from sekgnn.encoding.dask_engine import run_tasks

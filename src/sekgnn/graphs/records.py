@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sekgnn.array_file import dump_arrays
-from sekgnn.array_folder import MANIFEST_FILE
+from sekgnn.array_file import MANIFEST_FILE, dump_arrays
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import Undirected, located
 from sekgnn.graphs.convert import from_networkx
@@ -32,7 +31,7 @@ from sekgnn.graphs.molecules import (
     molecule_features,
     parse_smiles,
 )
-from sekgnn.graphs.npz import read_npz
+from sekgnn.graphs.packed import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
 from sekgnn.graphs.shards import (
     record_arrays,

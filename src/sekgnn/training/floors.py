@@ -23,7 +23,7 @@ from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.fields import GRAPH_X
 from sekgnn.graphs import Graph, LabelledGraph
-from sekgnn.graphs.labelled import as_labels
+from sekgnn.graphs.graph import as_labels
 from sekgnn.graphs.packed import PackedGraphs, unpack
 from sekgnn.kernel import clock
 from sekgnn.parallel import Progress

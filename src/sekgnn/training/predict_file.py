@@ -12,12 +12,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import check_choice, require
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.read_task import task_format
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.files import as_cell, write_atomically
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.table import table_headings
 from sekgnn.parallel import Progress

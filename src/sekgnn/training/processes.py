@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
+from sekgnn.checks import require
 from sekgnn.errors import ConfigError
-from sekgnn.graphs.extras import require
 from sekgnn.registry import IMPORTED, import_named
 from sekgnn.training.config import RunConfig
 

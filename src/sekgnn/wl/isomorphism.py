@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import require
 from sekgnn.digest import Colours
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
 from sekgnn.wl.refinement import Batch, Colouring, WLTest
 
