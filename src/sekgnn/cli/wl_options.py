@@ -179,12 +179,9 @@ def graph_argument(
 
 
 def _find_graph(text: str, undirected: Any) -> Graph:
-    from sekgnn.graphs import (
-        GRAPH_NAMES,
-        from_graph6,
-        labelled_from_smiles,
-        named_graph,
-    )
+    from sekgnn.graphs.families import GRAPH_NAMES, named_graph
+    from sekgnn.graphs.graph6 import from_graph6
+    from sekgnn.graphs.molecules import labelled_from_smiles
     from sekgnn.graphs.records import SUFFIXES
 
     kind, _, rest = text.partition(":")

@@ -15,9 +15,9 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import Graph
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress
-from sekgnn.wl.by_name import make_test
 from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import Batch, WLTest, refine
+from sekgnn.wl.verdict import make_test
 
 
 def partition(

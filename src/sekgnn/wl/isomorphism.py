@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from sekgnn.checks import require
 from sekgnn.digest import Colours
 from sekgnn.graphs.graph import Graph
-from sekgnn.wl.refinement import Batch, Colouring, WLTest
+from sekgnn.wl.refinement import Batch, Colouring, WLTest, register_test
 
 
+@register_test("isomorphism")
 @dataclass(frozen=True)
 class Isomorphism(WLTest):
     """Isomorphism of labelled graphs, through the canonical form of igraph (bliss).
@@ -25,7 +26,6 @@ class Isomorphism(WLTest):
     igraph's, and may change with its version.
     """
 
-    name = "isomorphism"
     objects = "graphs"
     complete = True
 
