@@ -276,9 +276,10 @@ def _read_parts(
         *(target.column for target in QM9_TARGETS),
     ]
     for file in files:
-        for row in data_rows(file, names, "It should be a part of qm9pack 1.0.3."):
-            place = f"{file}, line {row.line}"
-            smiles, elements, positions, *fields = row.values
+        hint = "It should be a part of qm9pack 1.0.3."
+        for _, line, values in data_rows(file, names, hint):
+            place = f"{file}, line {line}"
+            smiles, elements, positions, *fields = values
             atoms, *targets = map(_number, [place] * 13, names[3:], fields)
             yield place, smiles, (elements, positions), int(atoms), targets
 

@@ -23,6 +23,7 @@ from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import (
+    Invalid,
     graph_format,
     input_parts,
     invalid_smiles,
@@ -38,7 +39,7 @@ from sekgnn.graphs.shards import (
     read_manifest,
     record_arrays,
 )
-from sekgnn.graphs.table import DataRow, Part
+from sekgnn.graphs.table import Part
 from sekgnn.parallel import Progress
 
 SHARD_SIZE = 4096
@@ -96,7 +97,7 @@ class ShardJob:
 
     def _content(self, task: Task) -> Content:
         """Read and encode a part of the input."""
-        invalid: list[DataRow] = []
+        invalid: list[Invalid] = []
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", GraphInputWarning)
             records = list(

@@ -39,8 +39,8 @@ from sekgnn.graphs.shards import (
 )
 from sekgnn.graphs.table import (
     Column,
-    DataRow,
     Part,
+    Row,
     data_rows,
     line_parts,
     table_parts,
@@ -68,8 +68,9 @@ SUFFIXES = {
 MOST_PART_BYTES = 1 << 23
 """A part ends with the row that brings it to this many bytes of text or arrays."""
 
-OnInvalid = Callable[[DataRow], object]
-"""Called with rows whose SMILES, the first of their values, cannot be read."""
+Invalid = tuple[str, Any]
+"""Where a SMILES that cannot be read stands, such as ``row 3 (line 4)``, and itself."""
+OnInvalid = Callable[[Invalid], object]
 
 _EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
 _MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BOND_FEATURES)
@@ -97,8 +98,8 @@ def read_all(
     targets: Sequence[Column] = (),
     *,
     features: bool = True,
-) -> tuple[list[GraphRecord], list[DataRow]]:
-    """Return all records of a file or folder, and the rows that were left out.
+) -> tuple[list[GraphRecord], list[Invalid]]:
+    """Return all records of a file or folder, and the SMILES that were left out.
 
     Takes and raises what :func:`read_records` does, but one error names all invalid
     SMILES.
@@ -106,7 +107,7 @@ def read_all(
     Raises:
         GraphInputError: Also if there are no graphs.
     """
-    invalid: list[DataRow] = []
+    invalid: list[Invalid] = []
     told = invalid.append
     read = read_records(path, options, targets, features=features, on_invalid=told)
     records = list(read)
@@ -138,8 +139,8 @@ def read_records(
         targets: Columns of a table or keys of JSON lines to keep, as targets or for
             other uses; a TU folder brings its own.
         features: Read features and targets, not only the structure.
-        on_invalid: Called with every row whose SMILES cannot be read. By default the
-            first raises, or with ``skip_invalid`` they are left out silently.
+        on_invalid: Called with every SMILES that cannot be read. By default the first
+            raises, or with ``skip_invalid`` they are left out silently.
         part: One of :func:`input_parts`, to read no more than that.
 
     Raises:
@@ -336,17 +337,19 @@ def _molecules(
     part: Part | None,
 ) -> Iterator[GraphRecord]:
     """Yield the valid molecules of a table, report the others."""
-    for row in _smiles_rows(path, options.smiles, targets, part):
-        value, *others = row.values
+    for row, line, (value, *others) in _smiles_rows(
+        path, options.smiles, targets, part
+    ):
+        place = f"row {row}" + ("" if line is None else f" (line {line})")
         known = dict(zip(targets, others, strict=True))
         how = features, options.add_hydrogens
-        record = _molecule(value, row.place, row.row, known, *how)
+        record = _molecule(value, place, row, known, *how)
         if record is not None:
             yield record
         elif on_invalid is not None:
-            on_invalid(row)
+            on_invalid((place, value))
         elif not options.skip_invalid:
-            raise invalid_smiles(path, options.smiles, [row])
+            raise invalid_smiles(path, options.smiles, [(place, value)])
 
 
 def _molecule(
@@ -369,7 +372,7 @@ def _molecule(
 
 def _smiles_rows(
     path: str | Path, smiles: str, targets: Sequence[Column], part: Part | None
-) -> Iterator[DataRow]:
+) -> Iterator[Row]:
     """Yield the rows of a table, or the first word of every line of ``.smi`` files."""
     if Path(path).suffix.lower() != ".smi":
         hint = "Name the one with the SMILES with smiles (--smiles)."
@@ -384,19 +387,19 @@ def _smiles_rows(
     lines = enumerate(text_lines(path, part=part), start=begun.line + 1)
     filled = ((number, line.split()) for number, line in lines if line.strip())
     for row, (number, words) in enumerate(filled, start=begun.row + 1):
-        yield DataRow(row, number, (words[0],))
+        yield row, number, (words[0],)
 
 
 def invalid_smiles(
-    path: str | Path, column: str, rows: Sequence[DataRow]
+    path: str | Path, column: str, rows: Sequence[Invalid]
 ) -> GraphInputError:
     """Return one error for all rows that hold no valid SMILES."""
     count = f"{len(rows)} SMILES in column {column!r}"
     lines = [f"{path}: {count} cannot be read by rdkit:"]
-    lines += [f"  {row.place}: {_short(row.values[0])}" for row in rows[:_SHOWN]]
+    lines += [f"  {place}: {_short(value)}" for place, value in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more")
-    if any(len(str(row.values[0])) > MOST_RING_ATOMS for row in rows):
+    if any(len(str(value)) > MOST_RING_ATOMS for _, value in rows):
         lines.append(f"Cycles of more than {MOST_RING_ATOMS} atoms are refused.")
     lines.append(
         "Correct them, or leave them out with --skip-invalid (skip_invalid=True)."

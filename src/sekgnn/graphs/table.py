@@ -8,7 +8,6 @@ import hashlib
 import io
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -22,6 +21,10 @@ _BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
 
 Column = str | int
 """A column of a table: its heading, or its number from 0 where headings repeat."""
+
+Row = tuple[int, int | None, tuple[Any, ...]]
+"""The number of a row from 1, headings and blank lines not counted; the line where it
+starts, from 1, ``None`` in Parquet; stripped strings, in Parquet values of any type."""
 
 
 class Part(NamedTuple):
@@ -37,20 +40,6 @@ class Part(NamedTuple):
     line: int = 0  # lines before them
     weight: int = 0  # bytes of the input, about
     records: tuple[GraphRecord, ...] = ()
-
-
-@dataclass(frozen=True)
-class DataRow:
-    """One row of a table."""
-
-    row: int  # from 1, headings and blank lines not counted
-    line: int | None  # where it starts, from 1; None in Parquet files
-    values: tuple[Any, ...]  # stripped strings, in Parquet files any type or None
-
-    @property
-    def place(self) -> str:
-        """Row and line, for messages."""
-        return f"row {self.row}" + ("" if self.line is None else f" (line {self.line})")
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -81,7 +70,7 @@ def data_rows(
     columns: Sequence[Column],
     hint: str = "",
     part: Part | None = None,
-) -> Iterator[DataRow]:
+) -> Iterator[Row]:
     """Yield the rows of a table, or a part; memory does not grow with its length.
 
     The file is Parquet, or text with a heading and columns separated by commas,
@@ -231,7 +220,7 @@ def open_binary(path: str | Path) -> BinaryIO:
 
 def _csv_rows(
     path: str | Path, columns: Sequence[Column], hint: str, part: Part | None
-) -> Iterator[DataRow]:
+) -> Iterator[Row]:
     rows = _csv_fields(path, text_lines(path))
     heading = next(rows, None)
     if heading is None:
@@ -245,7 +234,7 @@ def _csv_rows(
         lines, before = text_lines(path, part=part), part.row
         rows = _csv_fields(path, lines, len(names), part.line)
     for row, (fields, line) in enumerate(rows, start=before + 1):
-        yield DataRow(row, line, tuple(fields[p].strip() for p in places))
+        yield row, line, tuple(fields[p].strip() for p in places)
 
 
 def _csv_fields(
@@ -286,7 +275,7 @@ def _csv_fields(
 
 def _parquet_rows(
     path: str | Path, columns: Sequence[Column], hint: str, part: Part | None
-) -> Iterator[DataRow]:
+) -> Iterator[Row]:
     with _parquet_file(path) as file:
         names = list(file.schema_arrow.names)
         wanted = [names[p] for p in _column_places(path, columns, names, hint)]
@@ -305,7 +294,7 @@ def _parquet_rows(
                     values = [some.column(name).to_pylist() for name in wanted]
                     rows = enumerate(zip(*values, strict=True), row + skip + 1)
                     for number, fields in rows:
-                        yield DataRow(number, None, fields)
+                        yield number, None, fields
                 row += batch.num_rows
 
 

@@ -172,7 +172,7 @@ class FilePredictions:
             self.path,
             chunk_size=size,
             columns=[*known, *note.features],
-            on_invalid=lambda row: self.skipped.append(row.place),
+            on_invalid=lambda invalid: self.skipped.append(invalid[0]),
             **note.reader_options(self.path, **self.reading),
         ):
             task = note.add_features(task)
