@@ -21,7 +21,7 @@ from sekgnn.brec.record import (
     to_json,
 )
 from sekgnn.checks import check_positive, check_seed
-from sekgnn.datasets.brec import BREC, BRECPair
+from sekgnn.datasets.wl_benchmarks import BREC, BRECPair
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
 from sekgnn.graphs.families import cycle_graph, path_graph

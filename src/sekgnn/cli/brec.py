@@ -143,7 +143,7 @@ def brec(
     and trained.md. The same command continues an interrupted run; with other
     --numbers or --category the row grows.
     """
-    from sekgnn.datasets.brec import BREC
+    from sekgnn.datasets.wl_benchmarks import BREC
 
     def pairs() -> BREC:
         every = BREC(data_root)

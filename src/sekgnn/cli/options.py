@@ -31,7 +31,7 @@ _WORDS = {  # the lists of an option's values
     "--parts": ["wl.encodings.walks:PARTS"],
     "--encoding": ["wl:EXACT_ENCODINGS", "encoding.substructure:ENCODINGS"],
     "--patterns": ["encoding.patterns:PATTERNS"],
-    "--category": ["datasets.brec:CATEGORIES"],
+    "--category": ["datasets:CATEGORIES"],
     "--blend": ["training.config:TREES"],
 }
 _PAIRS = ("--encoding-options", "--model-options", "--grid")  # name=value

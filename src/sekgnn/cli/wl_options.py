@@ -30,7 +30,7 @@ def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Field[Any]]:
 
     The help of flags that are also fields of ``networks`` names their defaults there.
     """
-    from sekgnn.encoding import ENCODINGS
+    from sekgnn.encoding.substructure import ENCODINGS
     from sekgnn.wl import EXACT_ENCODINGS, TESTS
 
     known: dict[str, Any] = {**ENCODINGS, **EXACT_ENCODINGS}

@@ -81,8 +81,7 @@ def read_task(
             attributes.
         classes: The labels, if they are known.
         columns: Further columns or keys to keep as they stand in the file.
-        on_invalid: Called with place and text of every SMILES that ``skip_invalid``
-            leaves out.
+        on_invalid: Called with every row that ``skip_invalid`` leaves out.
         **options: Of :class:`~sekgnn.graphs.ReadOptions`, such as ``smiles``.
 
     Raises:
@@ -102,8 +101,8 @@ def read_task(
     _check_columns(path, form, columns)
     records, invalid = read_all(path, chosen, list(dict.fromkeys([*names, *columns])))
     if on_invalid is not None:
-        for one in invalid:
-            on_invalid(one)
+        for row in invalid:
+            on_invalid(row)
     if form != "tu":
         target_columns = _targets(records, names, source)
         return record_task(source, records, target_columns, kind, classes, columns)

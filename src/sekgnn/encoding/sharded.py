@@ -23,7 +23,6 @@ from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import (
-    Invalid,
     graph_format,
     input_parts,
     invalid_smiles,
@@ -39,7 +38,7 @@ from sekgnn.graphs.shards import (
     read_manifest,
     record_arrays,
 )
-from sekgnn.graphs.table import Part
+from sekgnn.graphs.table import Part, Row
 from sekgnn.parallel import Progress
 
 SHARD_SIZE = 4096
@@ -97,7 +96,7 @@ class ShardJob:
 
     def _content(self, task: Task) -> Content:
         """Read and encode a part of the input."""
-        invalid: list[Invalid] = []
+        invalid: list[Row] = []
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", GraphInputWarning)
             records = list(

@@ -22,7 +22,6 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import HEADER, graph6_lines
 from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
-from sekgnn.graphs.json_lines import json_records
 from sekgnn.graphs.molecules import (
     ATOM_FEATURES,
     BOND_FEATURES,
@@ -42,7 +41,9 @@ from sekgnn.graphs.table import (
     Part,
     Row,
     data_rows,
+    json_records,
     line_parts,
+    row_place,
     table_parts,
     text_lines,
 )
@@ -68,9 +69,8 @@ SUFFIXES = {
 MOST_PART_BYTES = 1 << 23
 """A part ends with the row that brings it to this many bytes of text or arrays."""
 
-Invalid = tuple[str, Any]
-"""Where a SMILES that cannot be read stands, such as ``row 3 (line 4)``, and itself."""
-OnInvalid = Callable[[Invalid], object]
+OnInvalid = Callable[[Row], object]
+"""Called with rows whose SMILES, the first of their values, cannot be read."""
 
 _EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
 _MOLECULE_NAMES = FeatureNames(ATOM_FEATURES, BOND_FEATURES)
@@ -98,8 +98,8 @@ def read_all(
     targets: Sequence[Column] = (),
     *,
     features: bool = True,
-) -> tuple[list[GraphRecord], list[Invalid]]:
-    """Return all records of a file or folder, and the SMILES that were left out.
+) -> tuple[list[GraphRecord], list[Row]]:
+    """Return all records of a file or folder, and the rows that were left out.
 
     Takes and raises what :func:`read_records` does, but one error names all invalid
     SMILES.
@@ -107,7 +107,7 @@ def read_all(
     Raises:
         GraphInputError: Also if there are no graphs.
     """
-    invalid: list[Invalid] = []
+    invalid: list[Row] = []
     told = invalid.append
     read = read_records(path, options, targets, features=features, on_invalid=told)
     records = list(read)
@@ -139,8 +139,8 @@ def read_records(
         targets: Columns of a table or keys of JSON lines to keep, as targets or for
             other uses; a TU folder brings its own.
         features: Read features and targets, not only the structure.
-        on_invalid: Called with every SMILES that cannot be read. By default the first
-            raises, or with ``skip_invalid`` they are left out silently.
+        on_invalid: Called with every row whose SMILES cannot be read. By default the
+            first raises, or with ``skip_invalid`` they are left out silently.
         part: One of :func:`input_parts`, to read no more than that.
 
     Raises:
@@ -337,19 +337,17 @@ def _molecules(
     part: Part | None,
 ) -> Iterator[GraphRecord]:
     """Yield the valid molecules of a table, report the others."""
-    for row, line, (value, *others) in _smiles_rows(
-        path, options.smiles, targets, part
-    ):
-        place = f"row {row}" + ("" if line is None else f" (line {line})")
+    for row in _smiles_rows(path, options.smiles, targets, part):
+        number, _, (value, *others) = row
         known = dict(zip(targets, others, strict=True))
         how = features, options.add_hydrogens
-        record = _molecule(value, place, row, known, *how)
+        record = _molecule(value, row_place(row), number, known, *how)
         if record is not None:
             yield record
         elif on_invalid is not None:
-            on_invalid((place, value))
+            on_invalid(row)
         elif not options.skip_invalid:
-            raise invalid_smiles(path, options.smiles, [(place, value)])
+            raise invalid_smiles(path, options.smiles, [row])
 
 
 def _molecule(
@@ -391,15 +389,15 @@ def _smiles_rows(
 
 
 def invalid_smiles(
-    path: str | Path, column: str, rows: Sequence[Invalid]
+    path: str | Path, column: str, rows: Sequence[Row]
 ) -> GraphInputError:
     """Return one error for all rows that hold no valid SMILES."""
     count = f"{len(rows)} SMILES in column {column!r}"
     lines = [f"{path}: {count} cannot be read by rdkit:"]
-    lines += [f"  {place}: {_short(value)}" for place, value in rows[:_SHOWN]]
+    lines += [f"  {row_place(row)}: {_short(row[2][0])}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more")
-    if any(len(str(value)) > MOST_RING_ATOMS for _, value in rows):
+    if any(len(str(values[0])) > MOST_RING_ATOMS for _, _, values in rows):
         lines.append(f"Cycles of more than {MOST_RING_ATOMS} atoms are refused.")
     lines.append(
         "Correct them, or leave them out with --skip-invalid (skip_invalid=True)."

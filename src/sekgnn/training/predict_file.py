@@ -18,7 +18,7 @@ from sekgnn.datasets.read_task import task_format
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.files import as_cell, write_atomically
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
-from sekgnn.graphs.table import table_headings
+from sekgnn.graphs.table import row_place, table_headings
 from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predictions import predicted_columns
@@ -172,7 +172,7 @@ class FilePredictions:
             self.path,
             chunk_size=size,
             columns=[*known, *note.features],
-            on_invalid=lambda invalid: self.skipped.append(invalid[0]),
+            on_invalid=lambda row: self.skipped.append(row_place(row)),
             **note.reader_options(self.path, **self.reading),
         ):
             task = note.add_features(task)
