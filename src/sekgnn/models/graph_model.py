@@ -29,8 +29,7 @@ from sekgnn.nn import GraphReadout, Standardizer
 from sekgnn.nn.choices import POOLS
 from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.nn.standardizer import GraphScale
-from sekgnn.parameters import plain
-from sekgnn.registry import Registry
+from sekgnn.parameters import Registry, plain
 from sekgnn.walks.between import STEPS
 
 C = TypeVar("C", bound=Callable[..., Any])

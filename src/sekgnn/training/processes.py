@@ -16,7 +16,7 @@ import torch
 
 from sekgnn.checks import require
 from sekgnn.errors import ConfigError
-from sekgnn.registry import IMPORTED, import_named
+from sekgnn.parameters import IMPORTED, import_named
 from sekgnn.training.config import RunConfig
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from sekgnn.graphs.convert import as_labelled
 from sekgnn.graphs.graph import Graph, join_labels
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.kernel import clock
-from sekgnn.parameters import Named
-from sekgnn.registry import Registry
+from sekgnn.parameters import Named, Registry
 
 MEMORY_LIMIT = 8 * 2**30
 """Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""

@@ -18,8 +18,7 @@ from sekgnn.encoding.substructure import ENCODINGS, SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
-from sekgnn.parameters import Named, make
-from sekgnn.registry import Registry
+from sekgnn.parameters import Named, Registry, make
 from sekgnn.wl.refinement import Batch
 
 T = TypeVar("T")
