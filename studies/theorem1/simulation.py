@@ -44,7 +44,7 @@ from sekgnn.graphs import (
 )
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.wl.isomorphism import canonical_digest
+from sekgnn.wl.graph_classes import canonical_digest
 
 _PACKAGES = ("sekgnn", "numpy", "numba", "igraph")
 

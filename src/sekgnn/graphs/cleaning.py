@@ -1,4 +1,4 @@
-"""What graphs here are: node pairs are cleaned, arrays that say they are rows checked.
+"""The rules of a simple undirected graph: pairs are cleaned by them, rows checked.
 
 Kernels do not check what they read: a neighbour that does not exist is memory of
 somebody else. So whatever was not built here, a file or a user's arrays, passes

@@ -1,4 +1,7 @@
-"""Many graphs in one pair of arrays, so that one compiled call serves a dataset."""
+"""Many graphs in one pair of arrays, so that one compiled call serves a dataset.
+
+They are packed from graphs, from one array of edges, or from an ``.npz`` file of these.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 
 _GRAPHS = 64  # that are packed together
-_KEYS = ("edge_index", "edge_ptr", "node_ptr")
+_NPZ_ARRAYS = ("edge_index", "edge_ptr", "node_ptr")
 _MOST_UNPACKED = 1 << 28  # bytes that may be compressed as far as possible
 _MOST_TIMES = 200  # edges of real graphs shrink much less
 _TIMES_WORK = 6  # memory beside the arrays, to sort and check them
@@ -416,16 +419,16 @@ def _load(path: str | Path) -> dict[str, NDArray[Any]]:
     try:
         file = np.load(content, allow_pickle=False)
         names = list(getattr(file, "files", ()))  # none in a plain array
-        if all(key in names for key in _KEYS):
+        if all(key in names for key in _NPZ_ARRAYS):
             _check_sizes(file)
-            return {key: file[key] for key in _KEYS}
+            return {key: file[key] for key in _NPZ_ARRAYS}
     except GraphInputError as error:
         raise GraphInputError(f"{path}: {error}") from None
     except Exception as error:  # whatever numpy and zipfile make of damaged bytes
         raise GraphInputError(
             f"{path} is not a readable .npz file ({error}); it may be cut short."
         ) from error
-    missing = ", ".join(key for key in _KEYS if key not in names)
+    missing = ", ".join(key for key in _NPZ_ARRAYS if key not in names)
     raise GraphInputError(
         f"{path} lacks {missing}; it holds {', '.join(names) or 'no named arrays'}."
     )
@@ -433,7 +436,7 @@ def _load(path: str | Path) -> dict[str, NDArray[Any]]:
 
 def _check_sizes(file: Any) -> None:
     """Refuse arrays that would fill the memory, before they are unpacked."""
-    members = [file.zip.getinfo(f"{key}.npy") for key in _KEYS]
+    members = [file.zip.getinfo(f"{key}.npy") for key in _NPZ_ARRAYS]
     unpacked = sum(member.file_size for member in members)
     stored = sum(member.compress_size for member in members)
     if unpacked > _MOST_UNPACKED and unpacked > _MOST_TIMES * stored:

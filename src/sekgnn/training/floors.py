@@ -28,8 +28,7 @@ from sekgnn.graphs.packed import PackedGraphs, unpack
 from sekgnn.kernel import clock
 from sekgnn.parallel import Progress
 from sekgnn.transforms.pyg_data import pack_dataset
-from sekgnn.wl.graph_classes import graph_keys
-from sekgnn.wl.isomorphism import canonical_digest
+from sekgnn.wl.graph_classes import canonical_digest, graph_keys
 from sekgnn.wl.ladder import Rung
 from sekgnn.wl.refinement import Batch, refine
 

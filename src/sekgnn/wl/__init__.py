@@ -14,9 +14,8 @@ from sekgnn.wl.encodings.base import (
 from sekgnn.wl.encodings.ego_nets import DistanceProfile, InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
 from sekgnn.wl.fwl import PairColouring, ThreeFWL, TwoFWL
-from sekgnn.wl.graph_classes import partition, wl_hash
+from sekgnn.wl.graph_classes import Isomorphism, partition, wl_hash
 from sekgnn.wl.hop_wl import HopColouring, KHopWL, OneWL
-from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import (
     TESTS,
     Batch,

@@ -243,7 +243,7 @@ TESTS: Registry[WLTest] = Registry(
         "2fwl": "sekgnn.wl.fwl",
         "sek2fwl": "sekgnn.wl.sek",
         "3fwl": "sekgnn.wl.fwl",
-        "isomorphism": "sekgnn.wl.isomorphism",
+        "isomorphism": "sekgnn.wl.graph_classes",
     },
 )
 """The known tests by name, the library's from the weaker to the stronger."""
