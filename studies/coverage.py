@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from sekgnn.checks import require
 from sekgnn.datasets import GraphTask, Split, networkx_task, read_task, tu_task
 from sekgnn.files import write_files
-from sekgnn.graphs.extras import require
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training import Training
 from sekgnn.training.calibration import Calibration

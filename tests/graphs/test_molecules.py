@@ -33,7 +33,7 @@ from sekgnn.graphs.molecules import (
     scaffold,
 )
 from sekgnn.graphs.records import read_all
-from sekgnn.graphs.table import DataRow
+from sekgnn.graphs.table import Row
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -221,7 +221,7 @@ def test_what_rdkit_raises_is_of_the_molecule(
     assert capfd.readouterr().err == ""
 
 
-def read(file: Path, **options: Any) -> tuple[list[Graph], list[int], list[DataRow]]:
+def read(file: Path, **options: Any) -> tuple[list[Graph], list[int], list[Row]]:
     """Return graphs, their rows, and the rows left out."""
     records, invalid = read_all(file, ReadOptions(**options), features=False)
     return [r.graph for r in records], [r.row for r in records], invalid
@@ -250,7 +250,7 @@ def test_invalid_rows_are_listed_at_once(
     assert capfd.readouterr().err == ""
     graphs, rows, invalid = read(file, skip_invalid=True)
     assert (graphs, rows) == ([path_graph(2), path_graph(1)], [1, 4])
-    assert invalid == [DataRow(2, 4, ("C1C",)), DataRow(3, 7, ("",))]
+    assert invalid == [(2, 4, ("C1C",)), (3, 7, ("",))]
 
 
 def test_only_ten_are_shown(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def sekgnn(
 ) -> None:
     """Substructure encodings from random walks, for K-hop graph neural networks."""
     if modules:
-        from sekgnn.registry import import_named
+        from sekgnn.parameters import import_named
 
         for module in modules:
             import_named(module)

@@ -540,15 +540,12 @@ def make_task(
     if not columns:
         empty = np.zeros((len(graphs), 0), dtype=np.bool_)
         return GraphTask(tuple(graphs), None, (), None, empty, tuple(places), *names)
-    targets = encode_targets(columns, kind, classes)
-    set_targets(graphs, torch.from_numpy(targets.y), targets.mask)
+    y, fields = encode_targets(columns, kind, classes)
+    set_targets(graphs, torch.from_numpy(y), fields["mask"])
     return GraphTask(
-        tuple(graphs),
-        targets.kind,
-        targets.names,
-        targets.classes,
-        targets.mask,
-        tuple(places),
-        *names,
-        missing=targets.missing,
+        graphs=tuple(graphs),
+        places=tuple(places),
+        feature_names=names.node,
+        edge_feature_names=names.edge,
+        **fields,
     )

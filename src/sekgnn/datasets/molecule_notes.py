@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sekgnn.checks import require
 from sekgnn.datasets.graph_task import GraphTask
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import ATOM_FEATURES, parse_smiles
 
 _CHARGE = ATOM_FEATURES.index("charge")

@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import require
 from sekgnn.errors import GraphInputError, MissingExtraError
-from sekgnn.graphs.extras import require
-from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.graph import Graph, LabelledGraph
 
 T = TypeVar("T")
 

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice, check_positive
+from sekgnn.checks import check_choice, check_positive, require
 from sekgnn.files import as_cell, atomic_path, make_folder, write_atomically
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import parse_smiles
 from sekgnn.parallel import Progress
 from sekgnn.reports.html import box, facts, note, page, picture

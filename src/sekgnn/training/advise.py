@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sekgnn.checks import gib
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.ragged import RaggedEncoding
@@ -19,7 +20,6 @@ from sekgnn.fields import POSITIONS
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops import hop_pairs
 from sekgnn.kernel import clock
-from sekgnn.memory import gib
 from sekgnn.parallel import Progress
 from sekgnn.training.baseline import Baseline
 from sekgnn.training.build import make_encoding_of

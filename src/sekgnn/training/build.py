@@ -9,12 +9,11 @@ from typing import Any
 
 import torch
 
-from sekgnn.checks import nearest
+from sekgnn.checks import nearest, require
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import molecule_numbers
 from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS

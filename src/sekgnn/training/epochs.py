@@ -17,9 +17,9 @@ from typing import Any
 
 import torch
 
+from sekgnn.checks import require
 from sekgnn.errors import ConfigError, ModelFileError, OutputError
 from sekgnn.files import write_atomically
-from sekgnn.graphs.extras import require
 from sekgnn.kernel import clock
 from sekgnn.models import GraphModel
 from sekgnn.training.config import RunConfig

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import require
 from sekgnn.datasets import GraphTask
 from sekgnn.datasets.graph_task import record_task
 from sekgnn.datasets.read_task import list_task
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.records import smiles_records
 from sekgnn.graphs.table import Column
 from sekgnn.training.explain import Explainer, Explanation

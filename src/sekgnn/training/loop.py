@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sekgnn.checks import require
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
-from sekgnn.graphs.extras import require
 from sekgnn.kernel import clock
 from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource

@@ -12,16 +12,15 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import check_choice, require
 from sekgnn.datasets import GraphTask, read_task, stream_task
 from sekgnn.datasets.graph_task import add_graph_features
 from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.files import as_cell, write_atomically
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.shards import read_manifest
-from sekgnn.graphs.table import table_headings
+from sekgnn.graphs.table import row_place, table_headings
 from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
@@ -173,7 +172,7 @@ class FilePredictions:
             self.path,
             chunk_size=size,
             columns=[*known, *feature_columns(note)],
-            on_invalid=lambda row: self.skipped.append(row.place),
+            on_invalid=lambda row: self.skipped.append(row_place(row)),
             **reader_options(note, self.path, **self.reading),
         ):
             task = with_features(task, note)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import torch
 
 from sekgnn.errors import ConfigError
-from sekgnn.registry import IMPORTED, import_named
+from sekgnn.parameters import IMPORTED, import_named
 
 _POLL_SECONDS = 0.5
 
