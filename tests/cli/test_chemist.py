@@ -356,6 +356,32 @@ def test_own_features_descriptors_and_fingerprints(
     assert "is a benchmark" in refused(run, *bench, "--descriptors", "rdkit")
 
 
+def test_stereochemistry_salts_and_repeated_molecules(run: Run, tmp_path: Path) -> None:
+    """Mirror images are told apart unless asked not to; the table is described."""
+    rows = []
+    for tail in ("C", "CC", "CCC", "CCCC", "CC(C)", "OCC", "FCC", "ClCC", "OCCC"):
+        for mark, value in (("@", 1.0), ("@@", -1.0)):
+            rows.append({"smiles": f"{tail}[C{mark}H](N)C(=O)O", "spin": value})
+    rows += [{"smiles": "CC(=O)[O-].[Na+]", "spin": 0.1}] * 2
+    data = write(tmp_path / "mirror.csv", rows)
+    new = write(tmp_path / "new.csv", [{"smiles": f"NCC[C{m}H](N)C(=O)O"}
+                                       for m in ("@", "@@")])  # fmt: skip
+
+    def predicted(name: str, repeated: str, *words: object) -> list[float]:
+        place, out = tmp_path / name, tmp_path / f"{name}.csv"
+        shown = ok(run, "train", data, "--target", "spin", *RIDGE[:-1], "-o", place,
+                   "--val-fraction", 0.2, "--test-fraction", 0.2, *words)  # fmt: skip
+        assert "data: 2 molecules of several parts" in shown
+        assert f"data: {repeated} in several rows" in shown
+        ok(run, "predict", place, new, "-o", out, "-q")
+        return [float(row["predicted spin"]) for row in table(out)]
+
+    left, right = predicted("stereo", "1 molecule")
+    assert left == pytest.approx(1, abs=0.3) and right == pytest.approx(-1, abs=0.3)
+    left, right = predicted("flat", "10 molecules", "--no-stereo")
+    assert left == right
+
+
 def test_messages_name_the_likely_cause(run: Run, data: Path, tmp_path: Path) -> None:
     """Commas, units, bounds and missing values, as tables from a laboratory hold."""
 

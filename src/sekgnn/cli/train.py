@@ -94,6 +94,8 @@ def train(
         print_results(record)
         for reason, count in (record.data.get("left_out") or {}).items():
             say(f"left out: {count} {reason}")
+        for line in record.data.get("notes") or ():
+            say(f"data: {line}")
         sentence = record.baseline_sentence()
         if sentence is not None:
             say(sentence)

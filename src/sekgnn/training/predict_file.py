@@ -229,6 +229,12 @@ def with_features(task: GraphTask, note: Objective) -> GraphTask:
     return add_graph_features(task, feature_columns(note), descriptors)
 
 
+def molecule_options(note: Objective) -> dict[str, bool]:
+    """Return how the molecules were read that a model was trained on."""
+    names = ("add_hydrogens", "stereo")
+    return {name: bool((note.reader or {}).get(name, False)) for name in names}
+
+
 def reader_options(
     note: Objective, path: Path, *, smiles: str | None, skip_invalid: bool
 ) -> dict[str, Any]:
@@ -258,7 +264,7 @@ def reader_options(
     if form == "smiles":
         return {
             "smiles": smiles or trained.get("smiles", "smiles"),
-            "add_hydrogens": bool(trained.get("add_hydrogens", False)),
+            **molecule_options(note),
             "skip_invalid": skip_invalid,
         }
     if form == "tu" and known == "tu":
