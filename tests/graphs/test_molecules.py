@@ -25,6 +25,7 @@ from sekgnn.graphs.molecules import (
     depict,
     descriptors_of,
     from_rdkit,
+    labelled_from_rdkit,
     labelled_from_smiles,
     molecule_features,
     morgan_counts,
@@ -129,6 +130,22 @@ def test_bond_types() -> None:
     names = ("C=CC#C", "c1ccccc1")
     sums = [molecule_features(Chem.MolFromSmiles(s))[2].sum(0) for s in names]
     assert [s.tolist()[:4] for s in sums] == [[2, 2, 2, 0], [0, 0, 0, 12]]
+
+
+@pytest.mark.parametrize(
+    "smiles", ["C=CC#Cc1ccccc1", "N->[Zn]", "C$C", "[Fe]<-N", "[Na+].[Cl-]", "C"]
+)
+def test_bonds_of_rdkits_matrix_are_those_of_its_list(
+    smiles: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dative bond has the order of a single one, but not its type."""
+    mol = parse_smiles(smiles)
+    graph = labelled_from_rdkit(mol)
+    monkeypatch.setattr("sekgnn.graphs.molecules.MOST_MATRIX_ATOMS", 0)
+    listed = labelled_from_rdkit(mol)
+    assert graph == listed
+    assert graph.edge_labels is not None and listed.edge_labels is not None
+    assert graph.edge_labels.tolist() == listed.edge_labels.tolist()
 
 
 STEREO = {

@@ -34,7 +34,8 @@ def search(
     *,
     space: str = option(
         ...,
-        "search space: tu, counting, graph_property, qm9 (the paper's), or a YAML file",
+        "search space: molecules; tu, counting, graph_property, qm9 (the paper's); or "
+        "a YAML file",
     ),
     trials: int | None = option(
         None,

@@ -267,7 +267,10 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             ConfigError: If a parameter names what would have to be imported.
         """
         try:
-            note = read_as(_Note, read_about(path).get("estimator"), "estimator")
+            about = {} if Path(path).is_dir() else read_about(path)
+            if Path(path).is_dir() or ("estimator" not in about and "task" in about):
+                raise ValueError("it is a run of sekgnn train; use sekgnn.load(path)")
+            note = read_as(_Note, about.get("estimator"), "estimator")
             if note["name"] != cls.__name__:
                 raise ValueError(f"it is a {note['name']}")
             estimator = build(cls, cls.__name__, note["params"])

@@ -272,7 +272,9 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
     return SUFFIXES[suffix]
 
 
-def smiles_records(texts: Sequence[str]) -> Iterator[GraphRecord]:
+def smiles_records(
+    texts: Sequence[str], *, add_hydrogens: bool = False
+) -> Iterator[GraphRecord]:
     """Yield SMILES strings as records.
 
     Raises:
@@ -280,7 +282,7 @@ def smiles_records(texts: Sequence[str]) -> Iterator[GraphRecord]:
         MissingExtraError: If rdkit is not installed.
     """
     for i, text in enumerate(texts):
-        record = _molecule(text, f"graph {i}", i + 1, {})
+        record = _molecule(text, f"graph {i}", i + 1, {}, True, add_hydrogens)
         if record is None:
             raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
         yield record

@@ -7,17 +7,23 @@ from sekgnn.training.config import RunConfig
 
 if TYPE_CHECKING:
     from sekgnn.training.data import load_data
+    from sekgnn.training.explain import Explanation, explain
+    from sekgnn.training.load import TrainedModel, load
     from sekgnn.training.run import train
     from sekgnn.training.run_folder import load_preset
     from sekgnn.training.run_record import FoldRecord, Result, RunRecord
     from sekgnn.training.training import Training
 
 __all__ = [
+    "Explanation",
     "FoldRecord",
     "Result",
     "RunConfig",
     "RunRecord",
+    "TrainedModel",
     "Training",
+    "explain",
+    "load",
     "load_data",
     "load_preset",
     "train",

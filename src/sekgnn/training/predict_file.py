@@ -119,7 +119,7 @@ class FilePredictions:
             )
         columns: dict[str, list[Any]] = {name: [] for name in self.kept.values()}
         parts = []
-        for task, values in self._chunks(1024):
+        for task, values in self.chunks(1024):
             parts.append(self.predictor.fingerprint(task.graphs))
             for name, heading in self.kept.items():
                 columns[heading] += values[name]
@@ -164,26 +164,24 @@ class FilePredictions:
                     "columns (--columns)."
                 )
 
-    def _chunks(
-        self, size: int
-    ) -> Iterator[tuple[GraphTask, dict[Any, Sequence[Any]]]]:
+    def chunks(self, size: int) -> Iterator[tuple[GraphTask, dict[Any, Sequence[Any]]]]:
         """Yield graphs that fit the model, and the values of their columns."""
         note = self.predictor.note
         known = [name for name in self.kept if name not in _NOT_COLUMNS]
         for task in stream_task(
             self.path,
             chunk_size=size,
-            columns=[*known, *_features(note)],
+            columns=[*known, *feature_columns(note)],
             on_invalid=lambda row: self.skipped.append(row_place(row)),
-            **_reader_options(note, self.path, **self.reading),
+            **reader_options(note, self.path, **self.reading),
         ):
-            task = _with_features(task, note)
+            task = with_features(task, note)
             self.predictor.check(task, str(self.path))
             self.done += len(task)
             yield task, {_ROW: task.rows, _TEXT: task.texts or (), **task.columns}
 
     def _graph_blocks(self, size: int) -> Iterator[Block]:
-        for task, values in self._chunks(size):
+        for task, values in self.chunks(size):
             columns = [(heading, values[name]) for name, heading in self.kept.items()]
             if self.on_nodes:  # a row for every node
                 rows = np.repeat(np.arange(len(task)), task.sizes).tolist()
@@ -220,18 +218,18 @@ def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
     return {own.get(name, name): name for name in columns}
 
 
-def _features(note: Objective) -> tuple[str, ...]:
+def feature_columns(note: Objective) -> tuple[str, ...]:
     """Return the columns whose numbers belong to the vector of a graph."""
     return tuple((note.reader or {}).get("features", ()))
 
 
-def _with_features(task: GraphTask, note: Objective) -> GraphTask:
+def with_features(task: GraphTask, note: Objective) -> GraphTask:
     """Return further graphs with the features of their own that a model reads."""
     descriptors = (note.reader or {}).get("descriptors", "none")
-    return add_graph_features(task, _features(note), descriptors)
+    return add_graph_features(task, feature_columns(note), descriptors)
 
 
-def _reader_options(
+def reader_options(
     note: Objective, path: Path, *, smiles: str | None, skip_invalid: bool
 ) -> dict[str, Any]:
     """Return how to read further graphs, so that they mean what those of training did.
@@ -342,19 +340,17 @@ def evaluate_file(
     """
     predictor = Predictor.load(folder, accelerator)
     note = predictor.note
-    options = _reader_options(
-        note, Path(path), smiles=smiles, skip_invalid=skip_invalid
-    )
+    options = reader_options(note, Path(path), smiles=smiles, skip_invalid=skip_invalid)
     names = () if task_format(Path(path)) == "tu" else target or note.targets
     task = read_task(
         Path(path),
         names,
         kind=note.kind,
         classes=note.classes,
-        columns=_features(note),
+        columns=feature_columns(note),
         **options,
     )
-    task = _with_features(replace(task, name=Path(path).name), note)
+    task = with_features(replace(task, name=Path(path).name), note)
     predictor.check(task, str(path))
     kept = task.with_targets()
     if len(kept) < len(task):

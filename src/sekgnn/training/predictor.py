@@ -122,7 +122,7 @@ class Predictor:
         if model.edge_channels:
             pairs += [("edge", note.edge_feature_names, task.edge_feature_names)]
         width = max(model.graph_channels for model in self.models)
-        if width != len(task.graph_feature_names):
+        if width > len(task.graph_feature_names):  # what only trees read may follow
             raise GraphInputError(
                 f"{source} does not fit the model, which reads "
                 f"{width} features of graphs beside them; predict from "
@@ -258,10 +258,8 @@ class Predictor:
                 )
         if not len(graphs):
             return np.empty((0, 0), dtype=np.float32)
-        sources = self._sources([self._read(data) for data in graphs])
         vectors = []
-        for model, source in zip(self.models, sources, strict=True):
-            batches = source.batches(np.arange(len(graphs)), batch_size)
+        for model, batches in self.batches(graphs, batch_size):
             with torch.inference_mode():
                 rows = [
                     model.represent(model.prepare(batch.to(model.device)))
@@ -269,6 +267,14 @@ class Predictor:
                 ]
             vectors.append(torch.cat(rows).cpu().numpy().astype(np.float32))
         return np.concatenate(vectors, axis=1)
+
+    def batches(
+        self, graphs: Sequence[Any], batch_size: int
+    ) -> Iterator[tuple[GraphModel, Iterable[Any]]]:
+        """Yield every model with the batches of graphs that it reads."""
+        sources = self._sources([self._read(data) for data in graphs])
+        for model, source in zip(self.models, sources, strict=True):
+            yield model, source.batches(np.arange(len(graphs)), batch_size)
 
     def _sources(self, data: NodeTask | Sequence[Any]) -> list[BatchSource]:
         """Return the source of every model's batches; like models share one."""
@@ -298,6 +304,11 @@ class Predictor:
         """Return the fields of a graph that models read, with empty targets."""
         from torch_geometric.data import Data
 
+        if not hasattr(data, "edge_index"):
+            raise GraphInputError(
+                f"PyG Data is needed, got {type(data).__name__} {data!r:.40}; "
+                "sekgnn.load(run).predict takes SMILES and graphs of other libraries."
+            )
         rows = int(data.num_nodes) if self.models[0].level == "node" else 1
         fields: dict[str, Any] = {
             "edge_index": data.edge_index,

@@ -16,7 +16,7 @@ from sekgnn.checks import check_choice
 from sekgnn.errors import ConfigError, OutputError, ResumeWarning
 from sekgnn.files import visible_names, write_files
 from sekgnn.parsing import parse_yaml
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import RunConfig, config_fields
 
 CONFIG_FILE = "config.yaml"
 DATA_FILE = "data.sha256"
@@ -50,6 +50,8 @@ _INSTEAD = {
     "num_machines", "closed_form", "protocol",
 }  # fmt: skip
 """Keys of a user who knows what to train: nothing is chosen beside them."""
+_SHARED = {"add_hydrogens", "features", "descriptors", "ensemble", "blend"}
+"""Keys that a run shares with the one it starts from, beside those of the model."""
 
 
 def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -156,14 +158,36 @@ def chosen_config(
 ) -> tuple[RunConfig, str]:
     """Return the config of a run, and a sentence about what was chosen for it, if any.
 
+    A run that starts from another (``start_from``) has its architecture, where nothing
+    else is given.
+
     Takes and raises what :func:`load_config` does.
     """
+    if isinstance(base, RunConfig):
+        return load_config(base, keys, preset), ""
+    given = {**({} if base is None else read_config(base)), **keys}
+    start = given.get("start_from", given.get("start-from"))
+    if start is not None:
+        begun = {**_architecture(start), **load_preset(preset or PLAIN)}
+        return load_config(base, keys, begun), ""
     config = load_config(base, keys, preset)
-    if preset is not None or isinstance(base, RunConfig):
+    if preset is not None:
         return config, ""
-    given = {*keys, *({} if base is None else read_config(base))}
     chosen, words = molecule_defaults(config, given)
     return (load_config(base, keys, chosen), words) if chosen else (config, "")
+
+
+def _architecture(run: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what the networks of a run are and read; nothing of a model file alone."""
+    file = Path(run) / CONFIG_FILE
+    if not file.is_file():
+        return {}
+    sections = {item.name: item.metadata["section"] for item in config_fields()}
+    return {
+        name: value
+        for name, value in RunConfig.from_dict(read_config(file)).to_dict().items()
+        if sections.get(name) in ("model", "encoding") or name in _SHARED
+    }
 
 
 def import_typed(keys: Mapping[str, Any]) -> dict[str, Any]:

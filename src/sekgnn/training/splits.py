@@ -26,7 +26,7 @@ from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.targets import is_missing
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.molecules import scaffold
-from sekgnn.parsing import Size, parse_as
+from sekgnn.parsing import Size, parse_json, read_as
 from sekgnn.training.calibration import least_graphs
 from sekgnn.training.config import RunConfig
 
@@ -453,20 +453,23 @@ class _Lists(TypedDict):
 def read_split(path: str | Path, count: int) -> Split:
     """Read a split from JSON: ``{"train": [...], "val": [...], "test": [...]}``.
 
-    Positions count from 0; graphs that are in no list are left out.
+    Positions count from 0; graphs that are in no list are left out. Chemprop's
+    ``splits.json`` is read too: such an object as the one item of a list, and perhaps
+    ``"0-4,7"`` in place of a list of positions.
 
     Raises:
         GraphInputError: If the file is wrong, a list missing or empty, or a position
             out of range or repeated.
     """
     try:
-        lists: Any = parse_as(_Lists, Path(path).read_text(encoding="utf-8-sig"))
+        values = parse_json(Path(path).read_text(encoding="utf-8-sig"))
+        lists: Any = read_as(_Lists, _as_lists(values, count))
     except OSError as error:
         raise GraphInputError(f"cannot read the split {path}: {error}") from error
     except ValueError as error:
         raise GraphInputError(
             f"the split {path} is not a JSON object of the lists train, val and test, "
-            f"of positions from 0: {error}"
+            f"of positions from 0, nor chemprop's splits.json: {error}"
         ) from error
     for part in _PARTS:
         if not lists[part]:
@@ -484,6 +487,38 @@ def read_split(path: str | Path, count: int) -> Split:
             f"the split {path}: graph {chosen[times.argmax()]} is in it twice."
         )
     return split
+
+
+def _as_lists(values: Any, count: int) -> Any:
+    """Return a split as an object of lists, if chemprop wrote it in another form.
+
+    Raises:
+        ValueError: If it holds several splits, or ranges that cannot be read.
+    """
+    if isinstance(values, list):
+        if len(values) != 1:
+            raise ValueError(f"it is a list of {len(values)} splits; keep one of them")
+        (values,) = values
+    if not isinstance(values, dict):
+        return values
+    return {
+        part: _positions(numbers, count) if isinstance(numbers, str) else numbers
+        for part, numbers in values.items()
+    }
+
+
+def _positions(ranges: str, count: int) -> list[int]:
+    """Return the positions in ranges such as ``0-4,7``; few more than ``count``."""
+    out: list[int] = []
+    for text in ranges.split(","):
+        first, _, last = text.partition("-")
+        begin, end = int(first), int(last or first)
+        if not begin <= end < count:
+            raise ValueError(f"{text!r} is no range of positions in 0..{count - 1}")
+        out += range(begin, end + 1)
+        if len(out) > count:  # one is in it twice
+            break
+    return out
 
 
 def check_training_classes(
