@@ -220,9 +220,12 @@ class GraphTask:
         y = torch.cat([data.y for data in self.graphs])
         return y, torch.cat([data[Y_MASK] for data in self.graphs])
 
-    def names(self, positions: Sequence[int]) -> dict[str, list[int]]:
+    def names(self, positions: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns that say in a table what its rows are."""
-        return {"graph": list(positions)}
+        columns: dict[str, list[Any]] = {"graph": list(positions)}
+        if self.texts is not None:
+            columns["smiles"] = [self.texts[i] for i in positions]
+        return columns
 
     def column(self, name: str) -> tuple[Any, ...]:
         """Return the values of another column, one per graph.
