@@ -273,7 +273,7 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
 
 
 def smiles_records(
-    texts: Sequence[str], *, add_hydrogens: bool = False
+    texts: Sequence[str], *, add_hydrogens: bool = False, stereo: bool = True
 ) -> Iterator[GraphRecord]:
     """Yield SMILES strings as records.
 
@@ -282,7 +282,7 @@ def smiles_records(
         MissingExtraError: If rdkit is not installed.
     """
     for i, text in enumerate(texts):
-        record = _molecule(text, f"graph {i}", i + 1, {}, True, add_hydrogens)
+        record = _molecule(text, f"graph {i}", i + 1, {}, True, add_hydrogens, stereo)
         if record is None:
             raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
         yield record
@@ -342,7 +342,7 @@ def _molecules(
     for row in _smiles_rows(path, options.smiles, targets, part):
         number, _, (value, *others) = row
         known = dict(zip(targets, others, strict=True))
-        how = features, options.add_hydrogens
+        how = features, options.add_hydrogens, options.stereo
         record = _molecule(value, row_place(row), number, known, *how)
         if record is not None:
             yield record
@@ -359,9 +359,10 @@ def _molecule(
     targets: dict[Column, Any],
     features: bool = True,
     add_hydrogens: bool = False,
+    stereo: bool = True,
 ) -> GraphRecord | None:
     """Return a molecule, or ``None`` if it cannot be read."""
-    mol = parse_smiles(value, add_hydrogens)
+    mol = parse_smiles(value, add_hydrogens, stereo and features)
     if mol is None:
         return None
     if not features:

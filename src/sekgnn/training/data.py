@@ -127,6 +127,7 @@ def _own(config: RunConfig) -> GraphTask:
         smiles=config.smiles,
         skip_invalid=config.skip_invalid,
         add_hydrogens=config.add_hydrogens,
+        stereo=config.stereo,
     )
     if task.kind is None:
         raise GraphInputError(f"{path} holds no targets to learn.")
@@ -137,7 +138,11 @@ def _own(config: RunConfig) -> GraphTask:
         warnings.warn(text, GraphInputWarning, stacklevel=2)
     reader: dict[str, Any] = {"format": form}
     if form == "smiles":
-        reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
+        reader |= {
+            "add_hydrogens": config.add_hydrogens,
+            "stereo": config.stereo,
+            "smiles": config.smiles,
+        }
     task = replace(task, name=path.name, source="file", left_out=reasons)
     descriptors = config.carried if form == "smiles" else config.descriptors
     if config.features or descriptors != "none":

@@ -145,8 +145,11 @@ class TrainedModel:
         trained = note.reader or {}
         if items and (isinstance(items[0], str) or hasattr(items[0], "GetAtoms")):
             texts = [_smiles(item, i) for i, item in enumerate(items)]
-            hydrogens = bool(trained.get("add_hydrogens", False))
-            records = smiles_records(texts, add_hydrogens=hydrogens)
+            records = smiles_records(
+                texts,
+                add_hydrogens=bool(trained.get("add_hydrogens", False)),
+                stereo=bool(trained.get("stereo", True)),
+            )
             task = record_task("molecules", list(records))
         else:
             task = list_task(items, node_features)

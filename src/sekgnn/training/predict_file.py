@@ -259,6 +259,7 @@ def reader_options(
         return {
             "smiles": smiles or trained.get("smiles", "smiles"),
             "add_hydrogens": bool(trained.get("add_hydrogens", False)),
+            "stereo": bool(trained.get("stereo", True)),
             "skip_invalid": skip_invalid,
         }
     if form == "tu" and known == "tu":
