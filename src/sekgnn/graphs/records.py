@@ -282,8 +282,7 @@ def smiles_records(
         MissingExtraError: If rdkit is not installed.
     """
     for i, text in enumerate(texts):
-        how = True, add_hydrogens, stereo
-        record = _molecule(text, f"graph {i}", i + 1, {}, *how)
+        record = _molecule(text, f"graph {i}", i + 1, {}, True, add_hydrogens, stereo)
         if record is None:
             raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
         yield record

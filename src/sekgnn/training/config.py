@@ -124,9 +124,7 @@ class RunConfig(_ModelKeys):
     smiles: str = key("data", "column that holds SMILES", "smiles")
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
     add_hydrogens: bool = key("data", "add hydrogen atoms as nodes", False)
-    stereo: bool = key(
-        "data", "read stereochemistry as features of atoms and bonds", True
-    )
+    stereo: bool = key("data", "tell R from S and E from Z in SMILES", True)
     features: tuple[str, ...] = key(
         "data", "columns or keys of numbers to join to the vector of a graph", ()
     )
