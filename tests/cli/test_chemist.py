@@ -213,6 +213,41 @@ def test_sets_of_classes(run: Run, data: Path, tmp_path: Path) -> None:
     assert fold.metrics["test_set_size"] == pytest.approx(np.mean(sizes))
 
 
+def test_intervals_that_adapt(run: Run, data: Path, tmp_path: Path) -> None:
+    """Half an interval is q (spread + c), and coverage is as measured by hand."""
+    place, out = tmp_path / "run", tmp_path / "out.csv"
+    words = ("train", data, "--target", "logp", *SMALL, "--epochs", 3, "--ensemble", 2,
+             "--val-fraction", 0.5, "--test-fraction", 0.2, "-o")  # fmt: skip
+    ok(run, *words, place, "--adaptive", "--confidence", 0.8)
+    (fold,) = RunRecord.load(place).folds
+    (radius,), (floor,) = (fold.calibration[name] for name in ("radii", "floors"))
+    ok(run, "predict", place, data, "-o", out, "-q")
+    widths = set()
+    for row in table(out):
+        lower, upper = float(row["lower logp"]), float(row["upper logp"])
+        reach = radius * (float(row["spread logp"]) + floor)
+        assert upper - lower == pytest.approx(2 * reach, rel=1e-4)
+        widths.add(round(upper - lower, 4))
+    assert len(widths) > 20
+    tested = table(place / "predictions.csv")
+    assert tested[0]["smiles"] == molecules()[int(tested[0]["graph"])]["smiles"]
+    inside = [
+        float(row["lower logp"]) <= float(row["true logp"]) <= float(row["upper logp"])
+        for row in tested
+    ]
+    assert fold.metrics["test_coverage"] == pytest.approx(np.mean(inside))
+    measured = json.loads(ok(run, "evaluate", place, "--json"))["metrics"]
+    assert measured["coverage"] == fold.metrics["test_coverage"]
+    assert measured["interval_width"] == pytest.approx(
+        fold.metrics["test_interval_width"], rel=1e-5
+    )
+    no = tmp_path / "no"
+    assert "add confidence" in refused(run, *words, no, "--adaptive")
+    kind = [*words, no, "--adaptive", "--confidence", 0.8]
+    kind[3] = "series"
+    assert "intervals of numbers" in refused(run, *kind)
+
+
 def test_rare_classes_weights_and_threshold(
     run: Run, data: Path, tmp_path: Path
 ) -> None:

@@ -185,6 +185,11 @@ class RunConfig(_ModelKeys):
         above=0,
         high=0.999,
     )
+    adaptive: bool = key(
+        "protocol",
+        "widen intervals where the models of an ensemble or blend disagree",
+        False,
+    )
     threshold: str | None = key(
         "protocol",
         "metric of the validation graphs whose best value sets the probability above "
@@ -465,6 +470,11 @@ class RunConfig(_ModelKeys):
                 "refit leaves no validation graphs to choose an epoch by: it is for "
                 "protocols holdout and nested with keep=last. Add that, or leave refit "
                 "out."
+            )
+        if self.adaptive and (self.confidence is None or not self.averages):
+            raise ConfigError(
+                "adaptive scales intervals by the spread of several models; add "
+                "confidence, and ensemble or blend."
             )
         for name in ("confidence", "threshold"):
             if getattr(self, name) is not None and self.watched != "val":

@@ -100,8 +100,8 @@ class TrainedModel:
                 "there are no intervals; train with confidence (--confidence 0.9), and "
                 "load the run's folder, not the model file alone."
             )
-        mean = self._predicted(graphs, reading)[0]
-        radii = np.array(calibration.radii)
+        mean, spread = self._predicted(graphs, reading)
+        radii = calibration.half_widths(spread)
         ends = mean - radii, mean + radii
         if len(self.targets) > 1:
             return ends

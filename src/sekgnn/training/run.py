@@ -243,7 +243,7 @@ def _tested(
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,
-        metrics=_of_test(predictor.measure(torch.from_numpy(mean), *truth)),
+        metrics=_of_test(predictor.measure(torch.from_numpy(mean), *truth, spread)),
         seconds=sum(spent),
         members=alone,
         calibration={} if known is None else asdict(known),
