@@ -96,3 +96,18 @@ def test_the_output_may_not_be_a_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
     assert_refused(run("report", folder, "-o", tmp_path / "out"))
     assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_the_worst_molecules_are_drawn(run: Run, tmp_path: Path) -> None:
+    """The largest error first; what is no SMILES is left out."""
+    pytest.importorskip("rdkit")
+    smiles = ["CCO", "<i>", "c1ccccc1", "CC"]
+    predicted = [1.1, 10.0, 0.5, 1.2]
+    rows = [[smiles[i], i, 1, 1.0, predicted[i]] for i in range(4)]
+    save(holdout(), tmp_path / "a", ["smiles", *HEAD], rows)
+    out = tmp_path / "report"
+    run("report", tmp_path / "a", "-o", out, "-q", code=0)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("data:image/svg+xml;base64,") == 3 and "<i>" not in page
+    order = [page.index(f"predicted {value}") for value in ("0.5", "1.2", "1.1")]
+    assert order == sorted(order)

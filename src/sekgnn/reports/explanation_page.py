@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice, check_positive, require
+from sekgnn.checks import check_choice, check_positive
 from sekgnn.files import as_cell, atomic_path, make_folder, write_atomically
 from sekgnn.graphs.molecules import parse_smiles
 from sekgnn.parallel import Progress
 from sekgnn.reports.html import box, facts, note, page, picture
+from sekgnn.reports.molecule_drawing import draw_molecule
 from sekgnn.training.explain import Explainer, Explanation
 
 ATOMS_FILE = "atoms.csv"
 PAGE_FILE = "explanation.html"
-_SIZE = 360, 260  # of a drawing, in pixels
 _WHITE = np.ones(3)
 _MORE, _LESS = np.array([0.86, 0.37, 0.16]), np.array([0.24, 0.49, 0.79])
 _HOW = (
@@ -129,43 +129,30 @@ def _page(
             f"Row {one.row}: {values.sum() + rest:.4g} = {values.sum():.4g} of its "
             f"atoms {'+' if rest >= 0 else '−'} {abs(rest):.4g} of none. {one.smiles}"
         )
-        image = picture(draw_atoms(one, column, largest), str(one.smiles), "svg+xml")
+        svg = draw_atoms(one, column, largest)
+        image = "" if svg is None else picture(svg, str(one.smiles), "svg+xml")
         cards.append(f"<div>{image}{note(text)}</div>")
     notes = [note(each) for each in (_HOW, explainer.sentence) if each]
     title = f"What atoms contribute to {explainer.titles[column]}"
     return page(title, [facts(known), *notes, box("cards", cards)])
 
 
-def draw_atoms(one: Explanation, column: int, largest: float) -> bytes:
-    """Return a molecule as SVG, its atoms coloured by what they contribute.
+def draw_atoms(one: Explanation, column: int, largest: float) -> bytes | None:
+    """Return a molecule as SVG, its atoms coloured by what they contribute, if it can.
 
     Args:
         one: An explanation of a molecule.
         column: Of the contributions.
         largest: The contribution, of either sign, that has the full colour.
     """
-    drawing = require("rdkit.Chem.Draw.rdMolDraw2D", "mol")
-    mol: Any = parse_smiles(one.smiles)
-    if mol.GetNumAtoms() != len(one.values):
-        mol = parse_smiles(one.smiles, add_hydrogens=True)
-    canvas = drawing.MolDraw2DSVG(*_SIZE)
-    options = canvas.drawOptions()
-    options.useBWAtomPalette()
-    options.fillHighlights = True
+    values = one.values[:, column].tolist()
     colours = {
-        atom: tuple(_colour(value / largest if largest else 0.0))
-        for atom, value in enumerate(one.values[:, column].tolist())
+        atom: _colour(value / largest if largest else 0.0).tolist()
+        for atom, value in enumerate(values)
     }
-    drawing.PrepareAndDrawMolecule(
-        canvas,
-        mol,
-        highlightAtoms=list(colours),
-        highlightAtomColors=colours,
-        highlightBonds=[],
-    )
-    canvas.FinishDrawing()
-    svg: str = canvas.GetDrawingText()
-    return svg.encode()
+    plain: Any = parse_smiles(one.smiles)
+    hydrogens = plain.GetNumAtoms() != len(one.values)
+    return draw_molecule(str(one.smiles), colours, add_hydrogens=hydrogens)
 
 
 def _colour(share: float) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.reports import html
 from sekgnn.reports.finished_runs import Run, load_runs
+from sekgnn.reports.molecule_drawing import worst_molecules
 from sekgnn.reports.paired_differences import (
     NOTE,
     PairedDifference,
@@ -118,17 +119,20 @@ def write_report(
     rows = table_rows(loaded, list(metrics), published)
     files: dict[str, bytes] = {}
     figures: dict[str, dict[str, bytes]] = {}
+    molecules: dict[str, list[str]] = {}
     for i, run in enumerate(loaded, start=1):
         figures[run.slug] = drawn = curve_pngs(run.record, run.name)
         if run.predictions is not None:
             table = read_predictions(run.predictions)
             drawn |= prediction_pngs(run.record, table, run.name)
+            if run.record.data.get("kind") == "regression":
+                molecules[run.slug] = worst_molecules(table)
         files |= {f"{run.slug}-{name}.png": png for name, png in drawn.items()}
         if progress is not None:
             progress(i, len(loaded))
     pairs = paired_differences(loaded, list(metrics))
     files[TABLE_FILE] = (table_markdown(rows) + paired_markdown(pairs)).encode()
-    files[PAGE_FILE] = run_page(loaded, rows, figures, pairs).encode()
+    files[PAGE_FILE] = run_page(loaded, rows, figures, pairs, molecules).encode()
     if pages is not None:
         files |= pages(loaded, rows)
     folder = Path(output)
@@ -145,10 +149,12 @@ def run_page(
     rows: Sequence[TableRow],
     figures: Mapping[str, Figures] | None = None,
     pairs: Sequence[PairedDifference] = (),
+    molecules: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Return a self-contained page of HTML.
 
-    ``figures`` holds PNG files by their subject, for the ``slug`` of each run.
+    ``figures`` holds PNG files by their subject, for the ``slug`` of each run, and
+    ``molecules`` pieces of HTML to stand below them.
     """
     anchors = {run.name: f"run-{i}" for i, run in enumerate(runs, start=1)}
     head, body, notes = cells(rows)
@@ -164,11 +170,15 @@ def run_page(
         keep = ("first run", "second run", "first - second", "verdict")
         parts.append(html.table(*paired_cells(pairs), keep=keep))
     for run in runs:
-        parts += _section(run, anchors[run.name], (figures or {}).get(run.slug, {}))
+        drawn = (molecules or {}).get(run.slug, ())
+        own = (figures or {}).get(run.slug, {})
+        parts += _section(run, anchors[run.name], own, drawn)
     return html.page(f"sekgnn: {number}", parts)
 
 
-def _section(run: Run, anchor: str, figures: Figures) -> list[str]:
+def _section(
+    run: Run, anchor: str, figures: Figures, molecules: Sequence[str]
+) -> list[str]:
     record = run.record
     command = f"sekgnn train --config config.yaml --output {shlex.quote(run.slug)}"
     drawn = [html.picture(png, f"{run.name}: {text}") for text, png in figures.items()]
@@ -182,6 +192,7 @@ def _section(run: Run, anchor: str, figures: Figures) -> list[str]:
         *_intervals(record),
         *(() if baseline is None else [html.note(baseline)]),
         *([html.box("cards", drawn)] if drawn else ()),
+        *molecules,
         html.heading(3, "Trainings"),
         _folds(record),
         html.heading(3, "Details"),
