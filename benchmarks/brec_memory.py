@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.measure import status
 
 from sekgnn.brec.record import from_json, to_json
-from sekgnn.datasets.brec import BREC
+from sekgnn.datasets.wl_benchmarks import BREC
 from sekgnn.files import write_files
 from sekgnn.graphs import Graph, complete_graph
 from sekgnn.graphs.families import cfi_pair

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from sekgnn.checks import require
 from sekgnn.datasets import GraphTask, Split, networkx_task, read_task, tu_task
 from sekgnn.files import write_files
-from sekgnn.graphs.extras import require
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training import Training
 from sekgnn.training.calibration import Calibration
@@ -96,9 +96,7 @@ def covered(training: Training, part: str) -> tuple[list[float], list[float]]:
     for number in range(len(training.splits)):
         trained = training.fit(number)
         goal = trained.note
-        known, tested = (
-            training.evaluate(trained, number, own) for own in (part, "test")
-        )
+        known, tested = (trained.evaluate(own) for own in (part, "test"))
         calibration = Calibration.fit(
             goal, CONFIDENCE, goal.predictions(known.out), known.y, known.mask
         )

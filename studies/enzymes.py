@@ -59,7 +59,7 @@ def accuracies(data: str, keys: dict[str, Any]) -> tuple[float, float]:
         trained = inner.fit(0)
         goal: Objective = trained.note
         for i, part in enumerate(("train", "test")):
-            told = inner.evaluate(trained, 0, part)
+            told = trained.evaluate(part)
             count = len(told.y)
             right[i] += told.metrics(goal)["accuracy"] * count
             seen[i] += count

@@ -21,8 +21,7 @@ from tests.brute_force import (
 )
 
 from sekgnn import wl
-from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.graph import Graph, LabelledGraph
 from sekgnn.wl.encodings.base import Encoding
 
 Graphs = Sequence[Graph]

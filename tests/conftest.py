@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from sekgnn.files import cache_folder
-from sekgnn.registry import IMPORTED
+from sekgnn.parameters import IMPORTED
 
 # No deadline: the first example of a run may have to compile a kernel. CI draws the
 # same examples every time; elsewhere each run looks at new ones, so few are enough.

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import sekgnn.memory
+import sekgnn.checks
+from sekgnn.checks import check_memory, free_bytes
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.records import read_records
-from sekgnn.memory import check_memory, free_bytes
 
 MANY = 2_000_000_000
 
@@ -22,7 +22,7 @@ MANY = 2_000_000_000
 def test_free_memory_is_known_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     found = free_bytes()
     assert found is None or 2**20 < found < 2**50
-    monkeypatch.setattr(sekgnn.memory, "free_bytes", lambda: 10 << 30)
+    monkeypatch.setattr(sekgnn.checks, "free_bytes", lambda: 10 << 30)
     check_memory(9 << 30, "it")
     with pytest.raises(ConfigError, match=r"it needs about 9.5 GiB, and 10.0 GiB are"):
         check_memory(19 << 29, "it", "take less", ConfigError)
@@ -65,7 +65,7 @@ def test_small_files_that_claim_much_are_refused(tmp_path: Path) -> None:
 def test_an_npz_that_unpacks_to_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sekgnn.graphs.npz._MOST_UNPACKED", 1 << 24)
+    monkeypatch.setattr("sekgnn.graphs.packed._MOST_UNPACKED", 1 << 24)
     unpacked_zeros(tmp_path / "zeros.npz", 1 << 26)
     with pytest.raises(GraphInputError, match="zeros"):
         list(read_records(tmp_path / "zeros.npz"))

@@ -29,9 +29,7 @@ COMMANDS = {
               "--epochs", "1", "--output", "run"],
     "predict": ["predict", "run", "small.csv", "--output", "predictions.csv"],
 }  # fmt: skip
-NEITHER = (  # hold no data of a user
-    "sekgnn.registry", "sekgnn.parameters", "sekgnn.cli", "sekgnn.errors",
-)  # fmt: skip
+NEITHER = ("sekgnn.parameters", "sekgnn.cli", "sekgnn.errors")  # no data of a user
 _FUNCTION = 0x1  # flag of code that is a function's, not a module's or a class's
 
 
@@ -116,6 +114,7 @@ def holds_data(kind: type) -> bool:
         "Named",
         "BaseException",
         "RunConfig",
+        "ReadOptions",
         "ModelOptions",
         "Registry",
     }:

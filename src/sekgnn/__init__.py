@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         register_message,
     )
     from sekgnn.training.config import RunConfig
+    from sekgnn.training.load import load
     from sekgnn.training.run import train
     from sekgnn.transforms.add_khop_edges import AddKHopEdges
     from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
@@ -118,6 +119,7 @@ __all__ = [
     "hop_pairs",
     "hops",
     "landing_probabilities",
+    "load",
     "load_model",
     "models",
     "nn",

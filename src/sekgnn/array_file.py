@@ -1,4 +1,4 @@
-"""Named arrays in one file that is mapped, not read, and checked against its digest.
+"""Named arrays in one file, mapped and checked against its digest; folders of these.
 
 All arrays that the package keeps on disk are such files: packed graphs, shards,
 encodings of ranges of nodes, caches.
@@ -8,6 +8,11 @@ header (8, little-endian), the header (JSON), the arrays (little-endian, C order
 name); the header and every array are padded to a multiple of 64 bytes. The header
 holds metadata, the type and shape of each array, and the SHA-256 of the arrays. With
 a single file, there is no state in which half of a pair is missing.
+
+A folder is filled file by file. Its manifest (JSON) describes the files and, once all
+are there, lists the name and SHA-256 of each. It is written at the beginning, so that
+the same command can continue after an interruption and another one is refused, and
+again at the end: a folder is complete when its manifest says so.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict, TypeVar
@@ -26,7 +31,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sekgnn.errors import CacheWarning, ConfigError, GraphInputError, OutputError
-from sekgnn.files import write_atomically
+from sekgnn.files import make_folder, visible_names, write_atomically, write_files
 from sekgnn.parsing import Size, parse_as
 
 SUFFIX = ".arrays"
@@ -48,6 +53,10 @@ _ALIGN = 64
 _BEFORE = len(MAGIC) + 32 + 8  # bytes before the header
 _ROOM = 1 << 16  # bytes for the header of a file whose sizes are not known yet
 _LAST_CHARACTER = 0x10FFFF
+
+MANIFEST_FILE = "manifest.json"
+FORMAT_VERSION = 2
+"""Raise it when the layout of manifests changes."""
 
 
 class _Array(TypedDict):
@@ -293,3 +302,124 @@ def _read_header(file: BinaryIO, size: int) -> tuple[Header, int]:
 
 def _as_json(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+class Line(TypedDict):
+    """The entry of a file in a manifest."""
+
+    file: str
+    sha256: str
+    key: str
+
+
+class Manifest(TypedDict):
+    """The keys of every manifest, beside ``parameters`` and the lines of ``files``."""
+
+    format: str
+    format_version: int
+    complete: bool
+
+
+def line_of(header: Header) -> dict[str, Any]:
+    """Return the line of a file: its header without what only readers of it need."""
+    return {k: v for k, v in header.items() if k not in ("arrays", "columns")}
+
+
+def make_listed_file(
+    folder: Path,
+    stem: str,
+    identity: Any,
+    make: Callable[[], Content],
+    check: Callable[[Header, Arrays], object],
+) -> dict[str, Any]:
+    """Make a file of a folder unless it is there and whole, and return its line.
+
+    ``identity``, JSON values, is all that its content depends on; the name ends with
+    its digest, so that no file takes the place of another. ``make`` and ``check`` are
+    the ``make`` and ``use`` of :func:`~sekgnn.array_file.make_file`.
+    """
+    text = json.dumps(identity, sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()
+    name = f"{stem}-{key[:8]}{SUFFIX}"
+
+    def use(header: Header, arrays: Arrays) -> dict[str, Any]:
+        check(header, arrays)
+        return line_of(header)
+
+    return make_file(folder / name, {"file": name, "key": key}, make, use)
+
+
+def read_manifest(
+    folder: Path, format: str, form: Any, complete: Any = None
+) -> dict[str, Any]:
+    """Return the manifest of a folder, of the ``TypedDict`` ``form``.
+
+    A complete one must be of the form ``complete``, if that is given.
+
+    Raises:
+        GraphInputError: If it is missing, damaged or of another format.
+    """
+    file = folder / MANIFEST_FILE
+    try:
+        text = file.read_text(encoding="utf-8")
+        head = parse_as(Manifest, text)
+        known = head["format"], head["format_version"]
+        if known == (format, FORMAT_VERSION):
+            chosen = complete if head["complete"] and complete is not None else form
+            return dict(parse_as(chosen, text))
+        reason = f"it is {known[0]!r}, version {known[1]}"
+    except (OSError, ValueError) as error:
+        reason = str(error)
+    raise GraphInputError(
+        f"{file} cannot be read: {reason}; name a folder of {format!r}, version "
+        f"{FORMAT_VERSION}, or encode again into a new one."
+    )
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write a manifest, one file per line."""
+    head = {"format_version": FORMAT_VERSION, **manifest}
+    rows = ",\n  ".join(json.dumps(line, sort_keys=True) for line in head["files"])
+    text = json.dumps({**head, "files": []}, indent=1, sort_keys=True)
+    text = text.replace('"files": []', f'"files": [\n  {rows}\n ]')
+    write_files(folder, {MANIFEST_FILE: f"{text}\n".encode()})
+
+
+def complete_folder(
+    folder: Path, manifest: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the manifest of a complete folder; remove what was made for another."""
+    write_manifest(folder, {**manifest, "complete": True, "files": lines})
+    kept = {line["file"] for line in lines}
+    for file in folder.glob(f"*{SUFFIX}"):
+        if file.name not in kept:
+            file.unlink()
+
+
+def begin_folder(folder: Path, manifest: Mapping[str, Any], form: Any) -> None:
+    """Make a folder, or check that it holds the same work, begun earlier.
+
+    A complete folder is left as it is; ``form`` is a ``TypedDict`` of the manifest.
+
+    Raises:
+        ConfigError: If it holds something else.
+        OutputError: If it cannot be made.
+    """
+    held = visible_names(make_folder(folder))
+    if MANIFEST_FILE in held:
+        before = read_manifest(folder, manifest["format"], form)
+        for name, value in manifest["parameters"].items():
+            old = before["parameters"].get(name)
+            if old != value:
+                raise ConfigError(
+                    f"{folder} was made with other {name} ({old!r}, not {value!r}); "
+                    "choose another output, or remove it."
+                )
+        if before["complete"]:
+            return
+    elif held:
+        raise ConfigError(
+            f"{folder} is not empty and holds no {MANIFEST_FILE}; choose another "
+            "output."
+        )
+    write_manifest(folder, {**manifest, "complete": False, "files": []})

@@ -23,7 +23,6 @@ from sekgnn.files import write_files
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training import RunConfig, Training, load_preset
-from sekgnn.training.fold import fit_members
 from sekgnn.training.objective import METRICS
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run import PACKAGES
@@ -151,8 +150,8 @@ def run_trial(base: Training, task: str, recipe: str, config: RunConfig) -> Tria
     training.prepare()
     began, scores, kept = time.process_time(), [], []
     for number in range(len(training.splits)):
-        members = fit_members(training, number)
-        found = [training.evaluate(trained, number) for trained in members]
+        members = training.fit_members(number)
+        found = [trained.evaluate() for trained in members]
         goal = members[0].note
         mean = torch.from_numpy(Predictor.of(members).join(o.out for o in found)[0])
         scores.append(goal.metrics(mean, found[0].y, found[0].mask)[metric])

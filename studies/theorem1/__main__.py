@@ -16,12 +16,11 @@ from studies.theorem1.figure import theorem1_png
 from studies.theorem1.page import summary, theorem1_page
 from studies.theorem1.simulation import run_theorem1
 
-from sekgnn.checks import check_positive
+from sekgnn.checks import check_positive, require
 from sekgnn.cli.failures import describe, resumable, warnings_as_notes
 from sekgnn.cli.printing import progress_bar
 from sekgnn.errors import ConfigError, MissingExtraError
 from sekgnn.files import write_files
-from sekgnn.graphs.extras import require
 
 DEFAULT = Theorem1Config()
 

@@ -32,7 +32,7 @@ from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.walks.ball import local_ball
-from sekgnn.wl.isomorphism import canonical_form
+from sekgnn.wl.graph_classes import canonical_form
 
 _MERSENNE = (1 << 61) - 1
 _CHUNK = 256

@@ -33,6 +33,7 @@ from studies.theorem1.returns import (
     together,
 )
 
+from sekgnn.checks import require
 from sekgnn.errors import CacheWarning, ConfigError
 from sekgnn.files import atomic_path
 from sekgnn.graphs import (
@@ -41,10 +42,9 @@ from sekgnn.graphs import (
     random_regular_graph,
     unpack,
 )
-from sekgnn.graphs.extras import require
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.wl.isomorphism import canonical_digest
+from sekgnn.wl.graph_classes import canonical_digest
 
 _PACKAGES = ("sekgnn", "numpy", "numba", "igraph")
 

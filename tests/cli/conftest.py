@@ -13,7 +13,7 @@ from tests.brec.cases import UNSORTED as PAIRS
 from typer.testing import CliRunner, Result
 
 from sekgnn.cli.main import app, main
-from sekgnn.datasets import BREC, brec
+from sekgnn.datasets import BREC, wl_benchmarks
 from sekgnn.graphs import csl_graph, path_graph, rook_graph, to_graph6
 from sekgnn.wl import KHopWL, OneWL, TwoFWL, ladder
 from sekgnn.wl.ladder import Rung
@@ -82,7 +82,7 @@ def small_brec(monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, data_root: object = None) -> None:
             super(BREC, self).__init__(PAIRS)
 
-    monkeypatch.setattr(brec, "BREC", SmallBREC)
+    monkeypatch.setattr(wl_benchmarks, "BREC", SmallBREC)
     monkeypatch.setattr(ladder, "BOARD", RUNGS)
 
 

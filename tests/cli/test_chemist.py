@@ -116,6 +116,11 @@ def test_splits_by_scaffold_group_time_and_own_column(
         names = [values(own[part], "series") for part in ("train", "val", "test")]
         assert sum(map(len, names)) == len(set.union(*names)) == 6
         assert len(own["test"]) == 16
+    own = {"train": [*range(40)], "val": [*range(40, 44)], "test": [*range(44, 48)]}
+    file = tmp_path / "splits.json"  # as chemprop writes it
+    file.write_text(json.dumps([own]))
+    (found,) = split("i", "--split", file)
+    assert {part: found[part] for part in own} == own
     for words, message in [
         (("scaffolds",), "Did you mean 'scaffold'"),
         (("group",), "takes a column"),
@@ -417,6 +422,11 @@ def test_fine_tuning(run: Run, data: Path, tmp_path: Path) -> None:
     changed = [n for n in first if not n.startswith("head.")
                and not torch.equal(tuned[n], first[n])]  # fmt: skip
     assert changed
+    by_itself = tmp_path / "by-itself"  # the network of the other run, unasked
+    plain = ("--target", "logp", *parts, "--no-baseline", "-q", "-o", by_itself)
+    ok(run, "train", data, *start, *plain)
+    assert load_file(by_itself / "model.safetensors").keys() == first.keys()
+    assert RunRecord.load(by_itself).config["batch_size"] == 64
     other = ("train", data, "--target", "logp", *SMALL, "-o", tmp_path / "no")
     words = refused(run, *other, *start, "--num-layers", 3)
     assert "num_layers (2 there, 3 here)" in words

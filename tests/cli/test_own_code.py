@@ -19,7 +19,7 @@ from sekgnn.models import MODELS, save_model
 from sekgnn.models.model_file import read_about
 from sekgnn.models.options import MODEL_KINDS
 from sekgnn.nn import MESSAGES
-from sekgnn.registry import IMPORTED
+from sekgnn.parameters import IMPORTED
 from sekgnn.training.predictor import Predictor
 from sekgnn.wl import EXACT_ENCODINGS, TESTS
 

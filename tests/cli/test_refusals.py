@@ -111,7 +111,7 @@ train -o new
   d.jsonl --target size --jobs 0     -> --jobs must be
   d.jsonl --target size --threads -1  -> --threads must be
   d.jsonl --target size --model gim  -> mean 'gin'
-  d.jsonl --target size --preset smal  -> one of ['lbfgs', 'small']
+  d.jsonl --target size --preset smal  -> one of ['lbfgs', 'small', 'plain']
   --target size                      -> no data is named
 search d.jsonl --target size --space lr.yaml -o new
   --space tuu                        -> 'tu'

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sekgnn.paper import CountingDataset
+from sekgnn.training import space
 
 from .conftest import Run, assert_refused
 
@@ -83,3 +84,25 @@ def test_without_optuna(
     monkeypatch.setitem(sys.modules, "optuna", None)
     assert_refused(run(*args), "pip install 'sekgnn[search]'")
     assert not (tmp_path / "out").exists()
+
+
+def test_space_for_molecules(run: Run, tmp_path: Path) -> None:
+    """What it finds is trained as one network, or blended."""
+    pytest.importorskip("rdkit")
+    rows = [
+        f"{'C' * n}{end},{n + len(end)}" for n in range(1, 12) for end in ("O", "N")
+    ]
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,size", *rows]))
+    (tmp_path / "short.yaml").write_text(
+        (Path(space.__file__).parent / "spaces" / "molecules.yaml")
+        .read_text()
+        .replace("[cosine, 60]", "[cosine, 2]")
+    )
+    words = ("search", tmp_path / "m.csv", "--target", "size", "--trials", 1, "-o")
+    run(*words, tmp_path / "no", "--space", "moleculs", code=2)
+    run(*words, tmp_path / "out", "--space", tmp_path / "short.yaml", code=0)
+    best = tmp_path / "out" / "best.yaml"
+    assert "optimizer: adamw" in best.read_text()
+    more = ("--ensemble", 2, "--blend", "forest", "--no-baseline", "-q")
+    run("train", "-c", best, *more, "-o", tmp_path / "run", code=0)
+    assert (tmp_path / "run" / "forest").is_dir()

@@ -81,7 +81,7 @@ def test_chunks_of_tables_are_the_task(
     chunks = list(stream_task(file, chunk_size=size, on_invalid=told, **options))
     assert_together(chunks, read_task(file, **options))
     bad = [i for i, text in enumerate(texts) if text in ("C1C", "", "x")]
-    assert [row.row for row in left_out] == [i + 1 for i in bad]
+    assert [row[0] for row in left_out] == [i + 1 for i in bad]
     valid = [i for i in range(len(texts)) if i not in bad]
     assert [row for chunk in chunks for row in chunk.rows] == [i + 1 for i in valid]
     kept = [text for chunk in chunks for text in chunk.texts or ()]

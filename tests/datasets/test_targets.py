@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,11 @@ from sekgnn.datasets.targets import (
     read_column,
 )
 from sekgnn.errors import ConfigError, GraphInputError
+
+
+def encoded(*given: Any, **known: Any) -> SimpleNamespace:
+    y, fields = encode_targets(*given, **known)
+    return SimpleNamespace(y=y, **fields)
 
 
 def column(values: list[Any], name: str = "y") -> TargetColumn:
@@ -56,7 +62,7 @@ def column(values: list[Any], name: str = "y") -> TargetColumn:
     ],
 )
 def test_classes(values: list[Any], kind: str, classes: Any, y: list[int]) -> None:
-    found = encode_targets([column(values)])
+    found = encoded([column(values)])
     assert (found.kind, found.classes, found.y.tolist()) == (kind, classes, y)
     assert found.y.dtype == np.int64 and found.mask.shape == (len(values), 1)
     missing = [v is None or v in ("", "NA") or v != v for v in values]
@@ -82,28 +88,28 @@ def test_no_two_labels_are_merged(kinds: list[Any]) -> None:
     if len(written) < 2:
         return
     given = column(kinds * 2)
-    found = encode_targets([given], "multiclass")
+    found = encoded([given], "multiclass")
     assert found.classes is not None and len(found.classes) == len(written)
     texts = {str(label) for label in found.classes}
     assert texts == written or texts == {text.removesuffix(".0") for text in written}
     with suppress(GraphInputError):  # of what is no class without kind
-        guessed = encode_targets([given])
+        guessed = encoded([given])
         if guessed.kind != "regression":
             assert guessed.classes == found.classes
     stored = json.loads(json.dumps(found.classes))  # in a model file
-    again = encode_targets([given], classes=stored)
+    again = encoded([given], classes=stored)
     assert again.y.tolist() == found.y.tolist() and again.classes == found.classes
 
 
 def test_words_that_stand_for_missing() -> None:
     """Among labels few and exact; among numbers more, as none of them is a number."""
     values = ["1.5", "NA", "None", "Null", "?", "", float("nan"), None, "2.50"]
-    found = encode_targets([column(values)])
+    found = encoded([column(values)])
     assert found.kind == "regression"
     assert found.mask[:, 0].tolist() == [True, *[False] * 7, True]
     assert found.y[:, 0].tolist() == [1.5, *[0] * 7, 2.5]
     assert found.missing == {"": 2, "NA": 1, "None": 1, "Null": 1, "?": 1, "nan": 1}
-    labels = encode_targets([column([*MISSING, "a", "b", "Null", "na"] * 2)])
+    labels = encoded([column([*MISSING, "a", "b", "Null", "na"] * 2)])
     assert labels.classes == ("Null", "a", "b", "na")
     assert labels.missing == dict.fromkeys(MISSING, 2)
     with pytest.raises(GraphInputError, match="missing"):
@@ -115,7 +121,7 @@ def test_words_that_stand_for_missing() -> None:
     [["0.5", "1", "2", "0.5"], list(range(11)) * 2, [1, 2, 3, 4], ["1e3", "-2"]],
 )
 def test_quantities(values: list[Any]) -> None:
-    found = encode_targets([column(values)])
+    found = encoded([column(values)])
     assert found.kind == "regression" and found.classes is None
     assert found.y.dtype == np.float64
     assert found.y[:, 0].tolist() == [float(v) for v in values]
@@ -123,13 +129,13 @@ def test_quantities(values: list[Any]) -> None:
 
 def test_several_targets() -> None:
     a, b = column([0, 1, None], "a"), column(["", 1, 0], "b")
-    labels = encode_targets([a, b])
-    assert (labels.kind, labels.names) == ("multilabel", ("a", "b"))
+    labels = encoded([a, b])
+    assert (labels.kind, labels.target_names) == ("multilabel", ("a", "b"))
     assert labels.y.tolist() == [[0, 0], [1, 1], [0, 0]]
     assert labels.mask.tolist() == [[True, False], [True, True], [False, True]]
-    assert encode_targets([a, column([0, 2, 1], "c")]).kind == "regression"
+    assert encoded([a, column([0, 2, 1], "c")]).kind == "regression"
     twos = [column([0, 2, 0], "c"), column([2, 0, 2], "d")]
-    assert encode_targets(twos).kind == "regression"
+    assert encoded(twos).kind == "regression"
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32) | st.none(), min_size=3, max_size=20))
@@ -138,7 +144,7 @@ def test_regression_keeps_every_number_and_masks_the_rest(values: list[Any]) -> 
         with pytest.raises(GraphInputError, match="missing"):
             column(values)
         return
-    found = encode_targets([column(values)], "regression")
+    found = encoded([column(values)], "regression")
     assert found.mask[:, 0].tolist() == [value is not None for value in values]
     assert found.y[:, 0].tolist() == [value or 0.0 for value in values]
 
@@ -148,7 +154,7 @@ def test_known_classes_keep_their_numbers(values: list[Any]) -> None:
     """As when a trained model meets new data, in which not every class need occur."""
     if all(value is None for value in values):
         return
-    found = encode_targets([column(values)], classes=["c", "b", "a"])
+    found = encoded([column(values)], classes=["c", "b", "a"])
     assert found.kind == "multiclass" and found.classes == ("c", "b", "a")
     assert found.y.tolist() == ["cba".index(value or "c") for value in values]
 
@@ -186,6 +192,6 @@ def test_wrong_parameters() -> None:
         encode_targets([a, a])
     with pytest.raises(GraphInputError, match=r"row 2, target 'a': class 1.*unknown"):
         encode_targets([a], classes=[0, 2])
-    assert encode_targets([a], "regression").kind == "regression"
-    assert encode_targets([a], "multilabel").y.shape == (4, 1)
+    assert encoded([a], "regression").kind == "regression"
+    assert encoded([a], "multilabel").y.shape == (4, 1)
     assert set(TASK_KINDS) == {"binary", "multiclass", "multilabel", "regression"}

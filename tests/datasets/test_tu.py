@@ -25,7 +25,7 @@ from sekgnn.errors import (
     OutputError,
 )
 from sekgnn.training.config import RunConfig
-from sekgnn.training.sources import load_data
+from sekgnn.training.data import load_data
 
 FILES = {  # a triangle, a path of three nodes, a triangle and an edge
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n4, 5\n5, 4\n5, 6\n6, 5\n7, 8\n8, 7\n"

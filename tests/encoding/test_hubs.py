@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import sekgnn.memory
+import sekgnn.checks
 from sekgnn import WalkEncoding, encode
 from sekgnn.encoding import costs
 from sekgnn.encoding.reference import reference_encoding
@@ -70,7 +70,7 @@ def test_what_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 def test_pairs_are_counted_before_they_are_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sekgnn.memory, "free_bytes", lambda: 1 << 30)
+    monkeypatch.setattr(sekgnn.checks, "free_bytes", lambda: 1 << 30)
     graph = star(20_000)
     with pytest.raises(ConfigError, match=r"400,020,000 pairs.*1.5 GiB, and 1.0"):
         hop_pairs(graph, 2)

@@ -21,8 +21,13 @@ import torch
 from numpy.typing import NDArray
 from tests.fuzz.test_hostile_input import COUNT, attack, mutated
 
-from sekgnn.array_file import read_arrays, write_arrays
-from sekgnn.array_folder import MANIFEST_FILE, line_of, write_manifest
+from sekgnn.array_file import (
+    MANIFEST_FILE,
+    line_of,
+    read_arrays,
+    write_arrays,
+    write_manifest,
+)
 from sekgnn.datasets.node_task import node_task
 from sekgnn.datasets.shard_task import shard_task
 from sekgnn.encoding.encoder import encode

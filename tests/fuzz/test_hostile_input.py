@@ -39,7 +39,7 @@ from sekgnn.graphs.molecules import (
     scaffold,
 )
 from sekgnn.graphs.records import read_records
-from sekgnn.graphs.table import DataRow
+from sekgnn.graphs.table import Row
 from sekgnn.models import load_models, save_model
 from sekgnn.models import model_file as model_files
 from sekgnn.training.config import RunConfig
@@ -282,7 +282,7 @@ def test_hostile_smiles(tmp_path: Path) -> None:
     file = tmp_path / "in.csv"
     for add_hydrogens in (False, True):
         options = ReadOptions(skip_invalid=True, add_hydrogens=add_hydrogens)
-        left_out: list[DataRow] = []
+        left_out: list[Row] = []
         with file.open("w", encoding="utf-8", newline="") as out:
             csv.writer(out).writerows([["smiles"], *([text] for text in written)])
         found = list(read_records(file, options, on_invalid=left_out.append))

@@ -21,8 +21,7 @@ from tests.fuzz.test_hostile_input import COUNT, EXPECTED
 from tests.reports.run_records import holdout
 from tests.training.helpers import config, records, write_lines
 
-from sekgnn.array_file import read_arrays, write_arrays
-from sekgnn.array_folder import line_of
+from sekgnn.array_file import line_of, read_arrays, write_arrays
 from sekgnn.brec import RPCProtocol, score
 from sekgnn.brec.exact import run_board
 from sekgnn.brec.record import AnyScore, read_scores, to_json

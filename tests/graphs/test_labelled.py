@@ -24,7 +24,7 @@ from sekgnn.graphs import (
     labelled_from_smiles,
     path_graph,
 )
-from sekgnn.graphs.labelled import as_labels
+from sekgnn.graphs.graph import as_labels
 from sekgnn.graphs.molecules import labelled_from_rdkit
 from sekgnn.testing import labelled_graphs
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from sekgnn.checks import require
 from sekgnn.errors import MissingExtraError
-from sekgnn.graphs.extras import require
 
 HEAVY = ("torch", "torch_geometric", "scipy", "networkx", "rdkit", "pyarrow", "numba")
 

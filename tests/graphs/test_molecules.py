@@ -25,6 +25,7 @@ from sekgnn.graphs.molecules import (
     depict,
     descriptors_of,
     from_rdkit,
+    labelled_from_rdkit,
     labelled_from_smiles,
     molecule_features,
     morgan_counts,
@@ -32,7 +33,7 @@ from sekgnn.graphs.molecules import (
     scaffold,
 )
 from sekgnn.graphs.records import read_all
-from sekgnn.graphs.table import DataRow
+from sekgnn.graphs.table import Row
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -131,6 +132,22 @@ def test_bond_types() -> None:
     assert [s.tolist()[:4] for s in sums] == [[2, 2, 2, 0], [0, 0, 0, 12]]
 
 
+@pytest.mark.parametrize(
+    "smiles", ["C=CC#Cc1ccccc1", "N->[Zn]", "C$C", "[Fe]<-N", "[Na+].[Cl-]", "C"]
+)
+def test_bonds_of_rdkits_matrix_are_those_of_its_list(
+    smiles: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dative bond has the order of a single one, but not its type."""
+    mol = parse_smiles(smiles)
+    graph = labelled_from_rdkit(mol)
+    monkeypatch.setattr("sekgnn.graphs.molecules.MOST_MATRIX_ATOMS", 0)
+    listed = labelled_from_rdkit(mol)
+    assert graph == listed
+    assert graph.edge_labels is not None and listed.edge_labels is not None
+    assert graph.edge_labels.tolist() == listed.edge_labels.tolist()
+
+
 STEREO = {
     "C[C@H](N)C(=O)O": {"chiral_S": 1},  # L-alanine
     "C[C@@H](N)C(=O)O": {"chiral_R": 1},
@@ -204,7 +221,7 @@ def test_what_rdkit_raises_is_of_the_molecule(
     assert capfd.readouterr().err == ""
 
 
-def read(file: Path, **options: Any) -> tuple[list[Graph], list[int], list[DataRow]]:
+def read(file: Path, **options: Any) -> tuple[list[Graph], list[int], list[Row]]:
     """Return graphs, their rows, and the rows left out."""
     records, invalid = read_all(file, ReadOptions(**options), features=False)
     return [r.graph for r in records], [r.row for r in records], invalid
@@ -233,7 +250,7 @@ def test_invalid_rows_are_listed_at_once(
     assert capfd.readouterr().err == ""
     graphs, rows, invalid = read(file, skip_invalid=True)
     assert (graphs, rows) == ([path_graph(2), path_graph(1)], [1, 4])
-    assert invalid == [DataRow(2, 4, ("C1C",)), DataRow(3, 7, ("",))]
+    assert invalid == [(2, 4, ("C1C",)), (3, 7, ("",))]
 
 
 def test_only_ten_are_shown(tmp_path: Path) -> None:

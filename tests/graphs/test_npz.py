@@ -12,7 +12,7 @@ from tests.small_graphs import write_npz
 
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import cycle_graph
-from sekgnn.graphs.npz import read_npz
+from sekgnn.graphs.packed import read_npz
 
 GOOD: dict[str, Any] = {
     "edge_index": [[0, 1], [1, 0]],

@@ -647,7 +647,7 @@ def test_bad_rows_may_be_left_out(tmp_path: Path) -> None:
     for name in ("a.csv", "a.parquet"):
         records, left_out = read_all(tmp_path / name, ReadOptions(skip_invalid=True))
         assert [record.row for record in records] == [1, 4]
-        assert [row.row for row in left_out] == [2, 3, 5]
+        assert [row[0] for row in left_out] == [2, 3, 5]
         task = read_task(tmp_path / name, skip_invalid=True)
         assert task.rows == (1, 4) and len(task) == 2
         with pytest.raises(GraphInputError, match="3 SMILES"):

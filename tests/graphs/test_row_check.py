@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs import Graph, pack, path_graph, row_check
+from sekgnn.graphs import Graph, cleaning, pack, path_graph
+from sekgnn.graphs.cleaning import check_rows, checked_once
 from sekgnn.graphs.packed import PackedGraphs
-from sekgnn.graphs.row_check import check_rows, checked_once
 from sekgnn.testing import graphs
 
 NUMBERS = st.lists(st.integers(-1, 6), max_size=7)
@@ -76,7 +76,7 @@ def test_a_changed_number(
     for place, value in changes if arrays[name] else ():
         arrays[name][place % len(arrays[name])] = value
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_check, "_CHUNK", chunk)
+        patch.setattr(cleaning, "_CHUNK", chunk)
         assert accepted(*arrays.values()) == simple(*arrays.values())
 
 

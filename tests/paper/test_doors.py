@@ -18,7 +18,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.models import MODELS
 from sekgnn.models.options import MODEL_KINDS
 from sekgnn.training.config import RunConfig
-from sekgnn.training.sources import load_data
+from sekgnn.training.data import load_data
 
 ROOM = Path(sekgnn.paper.__file__).parent
 LOADED = "print(sorted(m for m in sys.modules if m.startswith('sekgnn.paper.')))"

@@ -10,7 +10,7 @@ import pytest
 import torch
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
-from tests.training.helpers import config, run
+from tests.training.helpers import config, graph_source, run
 
 from sekgnn.datasets import read_task
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
@@ -19,7 +19,6 @@ from sekgnn.models.options import MODEL_KINDS
 from sekgnn.paper import WWL, KernelMachine
 from sekgnn.paper.graph_kernels import KernelGraphs
 from sekgnn.paper.kinds import KernelOptions
-from sekgnn.training.batches import graph_source
 from sekgnn.training.build import make_model
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predictor import Predictor
@@ -67,7 +66,7 @@ def test_classes_are_those_of_scikit_learn(target: str, lines: Path) -> None:
     gamma = float(model.gamma)
     svm = SVC(C=_c(training, model, left, y), kernel="precomputed", break_ties=True)
     svm.fit(np.exp(-gamma * kernel.between(left)[0]), y)
-    out = training.evaluate(trained).out
+    out = trained.evaluate().out
     matrix = np.exp(-gamma * kernel.between(right, left)[0])
     assert out.argmax(1).tolist() == svm.predict(matrix).tolist()
     scores = svm.decision_function(matrix)
@@ -103,7 +102,7 @@ def test_numbers_are_kernel_ridge(lines: Path) -> None:
     y, mask = data.targets()
     wanted = trained.note.wanted(y.double()).numpy()
     kernel = model.fitted_kernel()
-    out = training.evaluate(trained).out.numpy()
+    out = trained.evaluate().out.numpy()
     for target in range(2):
         here = np.flatnonzero(mask[:, target].numpy())
         own = left.subset(here)
@@ -178,7 +177,7 @@ def test_kernel_values_are_computed_once_for_all_folds(
     monkeypatch.setattr(SubtreeKernel, "between", counting)
     training = Training(settings(lines, "ring", protocol="nested", folds=3))
     for number in range(3):
-        training.evaluate(training.fit(number), number)
+        training.fit(number).evaluate()
     assert counted == [1]
 
 

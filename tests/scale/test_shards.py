@@ -14,6 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.graphs.test_reading import same
+from tests.training.helpers import graph_source
 from threadpoolctl import threadpool_limits
 
 from sekgnn.array_file import read_arrays
@@ -31,7 +32,7 @@ from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.records import read_all, read_records
 from sekgnn.graphs.shards import Shards
 from sekgnn.nn.batch_loader import WINDOW, EpochBatches
-from sekgnn.training.batches import ShardSource, graph_source
+from sekgnn.training.data import ShardSource
 from sekgnn.training.run import train
 
 WALKS = WalkEncoding(num_shells=1, walk_length=3)

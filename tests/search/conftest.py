@@ -7,7 +7,7 @@ import pytest
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.paper import CountingDataset
 from sekgnn.paper.counting import counting_data
-from sekgnn.search.validation import Outcome, Report, Validation
+from sekgnn.search.worker import Outcome, Report, Validation
 from sekgnn.training.config import RunConfig
 
 BASE = RunConfig(

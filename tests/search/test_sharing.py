@@ -29,7 +29,7 @@ WORK = """
 import json, sys, time
 from sekgnn.paper import CountingDataset
 from sekgnn.search import SearchSpace, search, worker
-from sekgnn.search.validation import Outcome, Validation
+from sekgnn.search.worker import Outcome, Validation
 from sekgnn.training.config import RunConfig
 from sekgnn.paper.counting import counting_data
 
@@ -172,7 +172,7 @@ def test_a_process_that_was_thought_to_be_gone_goes_on(
     tmp_path: Path, data: GraphTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its trial was failed by another: it is done again, and nothing else is lost."""
-    from sekgnn.search.validation import Outcome, Report, Validation
+    from sekgnn.search.worker import Outcome, Report, Validation
 
     calls: list[RunConfig] = []
 

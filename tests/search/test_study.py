@@ -17,10 +17,10 @@ optuna: Any = pytest.importorskip("optuna")
 from sekgnn.datasets.graph_task import GraphTask  # noqa: E402
 from sekgnn.errors import ConfigError, OutputError  # noqa: E402
 from sekgnn.search import SearchRecord, SearchSpace, search  # noqa: E402
-from sekgnn.search.validation import Outcome, Report, Validation  # noqa: E402
+from sekgnn.search.worker import Outcome, Report, Validation  # noqa: E402
 from sekgnn.training.config import RunConfig  # noqa: E402
-from sekgnn.training.fold import run_fold  # noqa: E402
 from sekgnn.training.loop import NotFiniteError  # noqa: E402
+from sekgnn.training.run import run_fold  # noqa: E402
 from sekgnn.training.run_folder import read_config  # noqa: E402
 from sekgnn.training.training import Training  # noqa: E402
 

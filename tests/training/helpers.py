@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import random
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from sekgnn.nn.hop_loader import GraphSource
 from sekgnn.training.config import RunConfig
+from sekgnn.training.data import task_source
 from sekgnn.training.predict_file import evaluate_run
 from sekgnn.training.run import train
 from sekgnn.training.run_folder import MODEL_FILE
@@ -34,6 +36,15 @@ SMALL: dict[str, Any] = {
     "test_fraction": 0.2,
     "baseline": False,
 }
+
+
+def graph_source(
+    graphs: Sequence[Any], num_hops: int, encoding: Any = None, **more: Any
+) -> GraphSource:
+    """Return the source of the batches of some graphs, for a model that reads so."""
+    source = task_source(graphs, (num_hops, encoding, "float32", 0), **more)
+    assert isinstance(source, GraphSource)
+    return source
 
 
 def records(count: int = 30, seed: int = 0) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from sekgnn.estimators import SEKClassifier
 from sekgnn.graphs import cycle_graph, path_graph
 from sekgnn.graphs.molecules import descriptor_names
 from sekgnn.models import load_model
-from sekgnn.search.validation import Validation
+from sekgnn.search.worker import Validation
 from sekgnn.training import RunRecord
 from sekgnn.training.baseline import Baseline
 from sekgnn.training.predict_file import evaluate_file
@@ -121,7 +121,7 @@ def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) 
     for name, value in found["each"].items():  # it is what such a run reaches
         training = Training(settings.without_network(name))
         trained = training.fit()
-        metrics = training.evaluate(trained).metrics(trained.note)
+        metrics = trained.evaluate().metrics(trained.note)
         assert metrics["accuracy"] == pytest.approx(value)
     sentence = record.baseline_sentence()
     assert sentence is not None

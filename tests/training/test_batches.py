@@ -11,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.nn.helpers import LEARNED, SPEC
+from tests.training.helpers import graph_source
 from tests.transforms.helpers import to_data
 
 from sekgnn import AddSubstructureEncoding, WalkEncoding, fields
@@ -19,7 +20,6 @@ from sekgnn.fields import GRAPH_NUMBER
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
 from sekgnn.nn import Csr
 from sekgnn.nn.batch_loader import BatchLoader, EpochBatches
-from sekgnn.training.batches import graph_source
 
 chosen = st.lists(st.integers(0, 99), min_size=1, max_size=40, unique=True).map(
     np.array

@@ -1,4 +1,4 @@
-"""Graphs that calibrate intervals do nothing else, so intervals keep their word."""
+"""Graphs that calibrate do nothing else, so intervals keep their word; blends."""
 
 from __future__ import annotations
 
@@ -21,8 +21,13 @@ from studies.coverage import (
 
 from sekgnn.datasets import networkx_task
 from sekgnn.errors import GraphInputError
-from sekgnn.training.calibration import conformal_radius, least_graphs
+from sekgnn.training.calibration import (
+    blend_weights,
+    conformal_radius,
+    least_graphs,
+)
 from sekgnn.training.config import RunConfig
+from sekgnn.training.objective import Objective
 from sekgnn.training.training import Training
 
 GRAPHS = [nx.gnp_random_graph(7 + i % 4, 0.4, seed=i) for i in range(120)]
@@ -51,13 +56,14 @@ def test_parts_are_disjoint_and_stay_what_they_are(
     plain = Training(RunConfig(**{**keys, "confidence": None}), task(COUNTS, classes))
     first, again = (Training(RunConfig(**keys), task(COUNTS, classes)) for _ in "ab")
     for number, whole in enumerate(plain.splits):
-        split, apart = first.splits[number], first.calibrating[number]
+        split = first.splits[number]
+        apart = split.calibration
         assert np.array_equal(split.train, whole.train)
         assert np.array_equal(split.test, whole.test)
         assert sorted([*split.val, *apart]) == sorted(whole.val)
         assert 0 <= apart.size - split.val.size <= 1
-        assert np.array_equal(apart, again.calibrating[number])
-        assert not plain.calibrating[number].size
+        assert np.array_equal(apart, again.splits[number].calibration)
+        assert not plain.splits[number].calibration.size
         if classes:
             y = first.data.class_numbers
             assert y is not None
@@ -86,12 +92,12 @@ def test_nor_does_one_that_is_fitted_at_once(model: str) -> None:
 
 
 def check_independence(config: RunConfig) -> None:
-    (apart,) = Training(config, task(COUNTS)).calibrating
+    apart = Training(config, task(COUNTS)).splits[0].calibration
     other = [n + 50 * (i in set(apart.tolist())) for i, n in enumerate(COUNTS)]
     weights = []
     for counts in (COUNTS, other):
         training = Training(config, task(counts))
-        assert np.array_equal(training.calibrating[0], apart)
+        assert np.array_equal(training.splits[0].calibration, apart)
         weights.append(training.fit().model.state_dict())
     assert weights[0].keys() == weights[1].keys()
     for name, value in weights[0].items():
@@ -101,7 +107,8 @@ def check_independence(config: RunConfig) -> None:
 def test_all_calibrate_where_they_choose_nothing() -> None:
     keys = {**SMALL, "keep": "last", "schedule": "cosine"}
     training = Training(RunConfig(**keys), task(COUNTS))
-    assert np.array_equal(training.calibrating[0], training.splits[0].val)
+    (split,) = training.splits
+    assert np.array_equal(split.calibration, split.val)
 
 
 @pytest.mark.parametrize(("count", "enough"), [(13, False), (14, True)])
@@ -110,7 +117,8 @@ def test_too_few_graphs_are_named(count: int, enough: bool) -> None:
     keys = {**SMALL, "confidence": 0.9, "val_fraction": count / 120}
     if enough:
         training = Training(RunConfig(**keys), task(COUNTS))
-        assert (training.calibrating[0].size, training.splits[0].val.size) == (9, 5)
+        (split,) = training.splits
+        assert (split.calibration.size, split.val.size) == (9, 5)
         return
     with pytest.raises(
         GraphInputError, match=r"needs 9 .* and 5 others .* there are 13"
@@ -156,3 +164,45 @@ def test_the_committed_study_covers_what_was_asked_for() -> None:
         assert len(one.apart) == len(one.shared) == 200
         assert np.mean(one.apart) > CONFIDENCE - standard_error(one.apart)
         assert np.mean(one.shared) < CONFIDENCE - 2 * standard_error(one.shared)
+
+
+def goal(kind: Any, **more: Any) -> Objective:
+    known: dict[str, Any] = {"kind": kind, "targets": ("y",), "scale": (2.0,), **more}
+    return Objective(**known)
+
+
+def noise(rows: int, seed: int) -> torch.Tensor:
+    draw = torch.Generator().manual_seed(seed)
+    return torch.randn(rows, 1, dtype=torch.float64, generator=draw)
+
+
+@pytest.mark.parametrize("rows", [4, 400])
+def test_a_model_that_knows_more_weighs_more(rows: int) -> None:
+    """Of many graphs; four of them are too few to tell, and weights stay equal."""
+    y, mask = noise(rows, 0), torch.ones(rows, 1, dtype=torch.bool)
+    errors = [0.9 * noise(rows, 1), 1.1 * noise(rows, 2), 9 * noise(400, 3)[:rows]]
+    good, worse, bad = (y + error for error in errors)
+    weights = blend_weights(goal("regression"), [good, worse], y, mask)
+    assert sum(weights) == pytest.approx(1)
+    if rows == 4:
+        assert weights == (0.5, 0.5)
+        return
+    assert weights[0] >= 0.5  # independent errors cancel: neither goes
+    assert weights[1] > 0
+    assert blend_weights(goal("regression"), [good, bad], y, mask)[0] >= 0.9
+
+
+def test_missing_targets_say_nothing() -> None:
+    y, mask = noise(100, 0), torch.ones(100, 1, dtype=torch.bool)
+    mask[50:] = False
+    lies = torch.where(mask, y + 5, y)
+    y = torch.where(mask, y, torch.nan)
+    assert blend_weights(goal("regression"), [y.nan_to_num(), lies], y, mask) == (1, 0)
+
+
+def test_classes_are_weighed_by_their_probability() -> None:
+    y = (noise(300, 0)[:, 0] > 0).long()
+    sure = torch.nn.functional.one_hot(y, 2) * 0.8 + 0.1
+    unsure = torch.full((300, 2), 0.5)
+    mask = torch.ones(300, 1, dtype=torch.bool)
+    assert blend_weights(goal("binary"), [unsure, sure], y, mask) == (0, 1)

@@ -359,7 +359,7 @@ def test_what_has_no_room_is_refused_before_anything_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(f"sekgnn.{place}.free_bytes", lambda: 2**14)
-    monkeypatch.setattr("sekgnn.memory._SMALL", 2**13)
+    monkeypatch.setattr("sekgnn.checks._SMALL", 2**13)
     with pytest.raises(GraphInputError, match=message):
         run(config(lines, **more, walk_length=5), tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -14,7 +14,6 @@ from tests.training.helpers import check_evaluation, config, run, signalled_run,
 from sekgnn.datasets import read_task
 from sekgnn.errors import GraphInputWarning, ModelFileError
 from sekgnn.training.predict_file import evaluate_run
-from sekgnn.training.predictions import all_metrics
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
@@ -38,17 +37,17 @@ def test_an_ensemble_is_the_mean_of_its_members_trained_alone(
     for number, fold in enumerate(record.folds):
         members = [alone.fit(number, member) for member in range(3)]
         goal = members[0].note
-        tested = [alone.evaluate(member, number) for member in members]
+        tested = [member.evaluate() for member in members]
         each = [goal.predictions(found.out) for found in tested]
         assert not torch.allclose(each[0], each[1])
         note, truth = members[0].note, (tested[0].y, tested[0].mask)
-        wanted = all_metrics(note, torch.stack(each).mean(0), *truth)
+        wanted = Predictor((), [note]).measure(torch.stack(each).mean(0), *truth)
         assert fold.metrics == pytest.approx(
             {f"test_{k}": v for k, v in wanted.items()}, rel=1e-6, nan_ok=True
         )
         assert [*fold.members] == ["network 1", "network 2", "network 3"]
         for found, own in zip(each, fold.members.values(), strict=True):
-            measured = all_metrics(note, found, *truth)
+            measured = Predictor((), [note]).measure(found, *truth)
             single = {f"test_{k}": v for k, v in measured.items()}
             assert own == pytest.approx(single, nan_ok=True)
         place = folder / f"fold-0{number + 1}"

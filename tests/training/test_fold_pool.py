@@ -19,8 +19,8 @@ from tests.training.helpers import (
 
 import sekgnn.training.run as pool
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.training.fold import run_fold
 from sekgnn.training.loop import NotFiniteError
+from sekgnn.training.run import run_fold
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 

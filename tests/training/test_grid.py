@@ -17,7 +17,7 @@ from tests.training.helpers import (
 )
 
 from sekgnn.errors import ConfigError
-from sekgnn.search.validation import Validation
+from sekgnn.search.worker import Validation
 from sekgnn.training.config import RunConfig
 from sekgnn.training.loop import Loop, NotFiniteError
 from sekgnn.training.predictor import Predictor

@@ -41,7 +41,7 @@ def test_metrics_are_those_of_what_targets_differ_by(model: dict[str, Any]) -> N
         data = networkx_task(GRAPHS, y, kind="regression")
         training = Training(RunConfig(**model, dtype="float64"), data)
         trained = training.fit()
-        found.append(training.evaluate(trained).metrics(trained.note))
+        found.append(trained.evaluate().metrics(trained.note))
     assert found[1] == shifted(found[0])
 
 

@@ -15,7 +15,7 @@ from sekgnn import train
 from sekgnn.datasets import link_task, node_task
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import GraphFile, pack_pairs
-from sekgnn.training import batches
+from sekgnn.training import data as training_data
 from sekgnn.training.predict_file import FilePredictions, evaluate_run
 from sekgnn.training.predictor import Predictor
 
@@ -29,7 +29,7 @@ _OPTIONS: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in (batches, node_tasks):  # that of compiled kernels stays
+    for room in (training_data, node_tasks):  # that of compiled kernels stays
         monkeypatch.setattr(room, "cache_folder", lambda: tmp_path / "cache")
 
 

@@ -11,19 +11,19 @@ import pytest
 import torch
 from tests.models.helpers import make
 from tests.nn.helpers import SPEC, dressed
+from tests.training.helpers import graph_source
 
 from sekgnn.datasets.graph_task import Y_MASK
 from sekgnn.graphs import cycle_graph, path_graph, petersen_graph, rook_graph
 from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchSource
-from sekgnn.training.batches import graph_source
 from sekgnn.training.objective import Objective
 from sekgnn.training.predictions import (
     join_predictions,
     predict_batches,
-    predicted_columns,
     prediction_table,
 )
+from sekgnn.training.predictor import Predictor
 
 SHAPES = [cycle_graph(5), path_graph(3), petersen_graph(), rook_graph(3), path_graph(1)]
 
@@ -104,7 +104,7 @@ def rows(note: Objective, graphs: list[Any], model: Any) -> list[list[str]]:
     store = graph_source(graphs, 3)
     found = predict_batches(model, store.batches(np.array([4, 1]), 8))
     predicted = note.predictions(found.out)
-    columns = predicted_columns(note, predicted.numpy())
+    columns = Predictor((), [note]).columns(predicted.numpy())
     content = prediction_table(note, found, columns, 2)
     return list(csv.reader(io.StringIO(content.decode())))
 

@@ -10,15 +10,22 @@ from tests.training.helpers import SMALL
 from sekgnn.errors import ConfigError
 from sekgnn.estimators import SEKClassifier
 from sekgnn.training import RunConfig, load_preset, train
-from sekgnn.training.run_folder import PRESET_NAMES, load_config
+from sekgnn.training.run_folder import PLAIN, PRESET_NAMES, load_config
+
+NAMES = [name for name in PRESET_NAMES if name != PLAIN]
 
 
-@pytest.mark.parametrize("name", PRESET_NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_preset_is_its_keys(name: str) -> None:
     keys = load_preset(name)
     assert load_config(None, {"data": "a"}, name) == RunConfig(data="a", **keys)
     model = SEKClassifier(**keys)  # each is a parameter of an estimator too
     assert model.run_config().optimizer == keys["optimizer"]
+
+
+def test_plain_is_no_preset_and_nothing_chosen() -> None:
+    assert load_preset(PLAIN) == {}
+    assert load_config(None, {"data": "a"}, PLAIN) == RunConfig(data="a")
 
 
 def test_a_file_changes_a_preset_and_arguments_change_both(tmp_path: Path) -> None:
@@ -49,7 +56,7 @@ def test_refit_that_was_asked_for_is_refused_where_it_cannot() -> None:
 
 @pytest.mark.parametrize("name", ["smal", "../small", ""])
 def test_an_unknown_preset_lists_those_there_are(lines: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match=r"one of \['lbfgs', 'small'\]"):
+    with pytest.raises(ConfigError, match=r"one of \['lbfgs', 'small', 'plain'\]"):
         train(lines, lines.parent / "run", target="size", preset=name)
     assert not (lines.parent / "run").exists()
 
@@ -59,7 +66,7 @@ def test_a_preset_cannot_change_a_whole_config() -> None:
         load_config(RunConfig(), {}, "small")
 
 
-@pytest.mark.parametrize("name", PRESET_NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_run_with_a_preset_is_the_run_with_its_keys(
     lines: Path, tmp_path: Path, name: str
 ) -> None:

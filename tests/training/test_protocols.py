@@ -11,10 +11,10 @@ from tests.training.helpers import config, fold_record, records, write_lines
 
 from sekgnn.errors import GraphInputError
 from sekgnn.training.config import RunConfig
+from sekgnn.training.data import load_data
 from sekgnn.training.objective import METRICS
 from sekgnn.training.run_folder import fold_folders
 from sekgnn.training.run_record import summarise
-from sekgnn.training.sources import load_data
 from sekgnn.training.splits import make_splits
 
 ACCURACY = [

@@ -20,7 +20,8 @@ from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.models import load_model
 from sekgnn.training.objective import Objective
 from sekgnn.training.predict_file import evaluate_run
-from sekgnn.training.predictions import all_metrics, predict_batches
+from sekgnn.training.predictions import predict_batches
+from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_record import RunRecord
 from sekgnn.training.training import Training
 
@@ -60,7 +61,7 @@ def test_results_are_those_of_the_model_file(
         batches = training.prepare().batches(getattr(split, part), 4)
         found = predict_batches(model, batches)
         predicted = goal.predictions(found.out)
-        measured = all_metrics(goal, predicted, found.y, found.mask)
+        measured = Predictor((), [goal]).measure(predicted, found.y, found.mask)
         values = {f"{part}_{k}": v for k, v in measured.items()}
         if part == "test":
             reported = {r.metric: r.value for r in record.results}

@@ -17,8 +17,8 @@ from sekgnn.datasets import GraphTask, Split, list_task
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import path_graph
 from sekgnn.training.config import RunConfig
+from sekgnn.training.data import load_data
 from sekgnn.training.run_record import RunRecord
-from sekgnn.training.sources import load_data
 from sekgnn.training.splits import (
     graph_groups,
     group_folds,
@@ -166,6 +166,21 @@ def test_a_split_is_read_as_it_stands_with_a_byte_order_mark(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '[{"train": [0, 1, 2, 4], "val": [3], "test": [5]}]',
+        '[{"train": "0-2,4", "val": "3", "test": "5"}]',
+    ],
+)
+def test_a_split_of_chemprop(tmp_path: Path, text: str) -> None:
+    """As it writes them, and as it reads them."""
+    file = tmp_path / "splits.json"
+    file.write_text(text)
+    split = read_split(file, 6)
+    assert [part.tolist() for part in parts(split)] == [[0, 1, 2, 4], [3], [5]]
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "JSON"),
@@ -178,7 +193,11 @@ def test_a_split_is_read_as_it_stands_with_a_byte_order_mark(tmp_path: Path) -> 
         ('{"train": [0], "val": [1], "test": [5]}', "position"),
         ('{"train": [0.0], "val": [1], "test": [2]}', "integer"),
         ('{"train": [true], "val": [2], "test": [3]}', "True"),
-        ('{"train": "01", "val": [2], "test": [3]}', "train"),
+        ('{"train": "0;1", "val": [2], "test": [3]}', "invalid literal"),
+        ('{"train": "0-1", "val": [2], "test": "4-9"}', "range"),
+        ('{"train": "1-0", "val": [2], "test": [3]}', "range"),
+        ('[{"train": [0]}, {"train": [1]}]', "list of 2 splits"),
+        ('[{"train": "0-3,0-3,0-3", "val": [4], "test": [4]}]', "twice"),
     ],
 )
 def test_a_wrong_split_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -18,7 +18,7 @@ from tests.training.helpers import (
 import sekgnn.training.training as module
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
-from sekgnn.training import batches
+from sekgnn.training import data as training_data
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.training import Training
 
@@ -26,7 +26,7 @@ from sekgnn.training.training import Training
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     """Return a list that grows whenever a model is built or hops are found."""
-    modules = {"make_model": module, "graph_source": batches}
+    modules = {"make_model": module, "GraphSource": training_data}
     found: dict[str, list[Any]] = {name: [] for name in modules}
     for name, calls in found.items():
         usual: Any = vars(modules[name])[name]
@@ -57,17 +57,17 @@ def test_hops_are_found_once_for_each_number(
 ) -> None:
     base = config(lines, model="k-gin", num_hops=1)
     training = Training(base)
-    assert made["graph_source"] == []
+    assert made["GraphSource"] == []
     for hops in (1, 2, 1, 2):
         training.change(replace(base, num_hops=hops)).prepare()
-    assert made["graph_source"] == [1, 2]
+    assert made["GraphSource"] == [1, 2]
     for hops in (3, 4, 5, 1):  # only the last four are kept
         training.change(replace(base, num_hops=hops)).prepare()
-    assert made["graph_source"] == [1, 2, 3, 4, 5, 1]
+    assert made["GraphSource"] == [1, 2, 3, 4, 5, 1]
     sampled = replace(base, max_neighbors=1)
     for seed in (0, 1, 0):  # a sample is that of its seed
         training.change(replace(sampled, seed=seed)).prepare()
-    assert len(made["graph_source"]) == 8
+    assert len(made["GraphSource"]) == 8
 
 
 def test_a_changed_config_trains_as_if_it_were_the_first(lines: Path) -> None:
@@ -88,11 +88,11 @@ def test_every_part_can_be_evaluated(tmp_path: Path) -> None:
     training = Training(config(lines, "size"))
     trained = training.fit()
     for part in ("train", "val", "test"):
-        found = training.evaluate(trained, part=part)
+        found = trained.evaluate(part)
         chosen = np.sort(getattr(training.splits[0], part))
         assert found.graph.tolist() == chosen.tolist()
     kept = trained.curves["val_mae"][trained.kept_epoch - 1]
-    metrics = training.evaluate(trained, part="val").metrics(trained.note)
+    metrics = trained.evaluate("val").metrics(trained.note)
     assert metrics["mae"] == pytest.approx(kept, rel=1e-5)
 
 
@@ -107,7 +107,7 @@ def test_every_network_trains_and_predicts(name: str, lines: Path) -> None:
         config(lines, "ring", **{"epochs": 1, "model": name, **options})
     )
     trained = training.fit()
-    found = training.evaluate(trained)
+    found = trained.evaluate()
     chosen = [training.data[i] for i in training.splits[0].test]
     predicted = Predictor([trained.model], [trained.note]).predict(chosen)
     expected = trained.note.predictions(found.out).numpy()

@@ -32,7 +32,7 @@ from sekgnn.wl.encodings.walks import (
     step_multisets,
 )
 from sekgnn.wl.refinement import Batch
-from sekgnn.wl.words import ColourWords, counted
+from sekgnn.wl.verdict import ColourWords, counted
 
 Multisets = dict[str, Counter[Fraction]]
 

@@ -21,16 +21,16 @@ from sekgnn.brec.record import (
     to_json,
 )
 from sekgnn.checks import check_positive, check_seed
-from sekgnn.datasets.brec import BREC, BRECPair
+from sekgnn.datasets.wl_benchmarks import BREC, BRECPair
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
 from sekgnn.graphs.families import cycle_graph, path_graph
 from sekgnn.graphs.graph import Graph
 from sekgnn.parallel import Progress, run_chunks, usable_cores
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.wl.by_name import make_test
 from sekgnn.wl.ladder import BOARD, Rung
 from sekgnn.wl.refinement import Batch, Refinement, WLTest, refine
+from sekgnn.wl.verdict import make_test
 
 _PACKAGES = ("sekgnn", "numpy", "numba", "igraph")
 

@@ -36,8 +36,8 @@ from sekgnn.brec.record import (
     with_finished_pairs,
 )
 from sekgnn.checks import check_positive
-from sekgnn.datasets.brec import BREC, BRECPair
 from sekgnn.datasets.graph_task import as_data
+from sekgnn.datasets.wl_benchmarks import BREC, BRECPair
 from sekgnn.errors import ConfigError
 from sekgnn.files import make_folder, write_files
 from sekgnn.graphs import Graph

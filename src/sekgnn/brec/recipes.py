@@ -17,8 +17,8 @@ from sekgnn.brec.networks import score as score_network
 from sekgnn.brec.networks import unscored
 from sekgnn.brec.protocol import RPCProtocol
 from sekgnn.brec.record import AnyScore, plain, read_scores
-from sekgnn.datasets.brec import BREC
 from sekgnn.datasets.graph_task import GraphTask, as_data
+from sekgnn.datasets.wl_benchmarks import BREC
 from sekgnn.errors import ConfigError
 from sekgnn.graphs import path_graph
 from sekgnn.models import GraphModel, build_model

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypedDict, TypeVar
 
-from sekgnn.datasets.brec import CATEGORIES
+from sekgnn.datasets.wl_benchmarks import CATEGORIES
 from sekgnn.errors import ConfigError, OutputError
 from sekgnn.files import visible_names
 from sekgnn.parsing import parse_json, read_as

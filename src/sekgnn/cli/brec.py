@@ -143,7 +143,7 @@ def brec(
     and trained.md. The same command continues an interrupted run; with other
     --numbers or --category the row grows.
     """
-    from sekgnn.datasets.brec import BREC
+    from sekgnn.datasets.wl_benchmarks import BREC
 
     def pairs() -> BREC:
         every = BREC(data_root)
@@ -208,7 +208,7 @@ def _finished_board(folder: Path) -> tuple[AnyScore, ...]:
 def _run_all(settings: dict[str, Any], output: Path, json: bool, shown: bool) -> None:
     """Run the whole scoreboard and write its page."""
     from sekgnn.brec.exact import run_board
-    from sekgnn.graphs.extras import require
+    from sekgnn.checks import require
     from sekgnn.wl import ladder
 
     require("igraph", "iso")

@@ -119,6 +119,7 @@ def encode(
         write_encodings,
     )
     from sekgnn.graphs.records import read_all
+    from sekgnn.graphs.table import row_place
     from sekgnn.kernel import clock
 
     read = {item.name: keys.pop(item.name) for item in _READING if item.name in keys}
@@ -183,13 +184,13 @@ def encode(
         )
     if json:
         left_out = [
-            {"row": row.row, "line": row.line, "smiles": row.values[0]}
-            for row in skipped
+            {"row": number, "line": line, "smiles": values[0]}
+            for number, line, values in skipped
         ]
         say_json({**result.to_dict(), "skipped": left_out})
         return
     if skipped:
-        listed = [f"{row.place}: {row.values[0]!r}" for row in skipped[:_SHOWN]]
+        listed = [f"{row_place(row)}: {row[2][0]!r}" for row in skipped[:_SHOWN]]
         if len(skipped) > _SHOWN:
             listed.append(f"and {len(skipped) - _SHOWN} more")
         many = f"left out {len(skipped)} SMILES that cannot be read"

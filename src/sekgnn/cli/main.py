@@ -13,6 +13,7 @@ from sekgnn.cli.advise import advise
 from sekgnn.cli.brec import brec
 from sekgnn.cli.demo import demo, example
 from sekgnn.cli.encode import encode
+from sekgnn.cli.explain import explain
 from sekgnn.cli.failures import FAILED, INTERRUPTED, ReportingGroup, Terminated
 from sekgnn.cli.graph import graph
 from sekgnn.cli.info import info, models, warmup
@@ -32,8 +33,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command in (
-    train, evaluate, predict, fingerprint, report, reproduce, search, models, encode,
-    wl, explore, advise, brec, info, demo, example, warmup,
+    train, evaluate, predict, explain, fingerprint, report, reproduce, search, models,
+    encode, wl, explore, advise, brec, info, demo, example, warmup,
 ):  # fmt: skip
     app.command(cls=ManyValuesCommand)(_command)
 app.add_typer(graph, name="graph")
@@ -68,7 +69,7 @@ def sekgnn(
 ) -> None:
     """Substructure encodings from random walks, for K-hop graph neural networks."""
     if modules:
-        from sekgnn.registry import import_named
+        from sekgnn.parameters import import_named
 
         for module in modules:
             import_named(module)

@@ -29,9 +29,9 @@ _TYPES: dict[str, Any] = {"int": int, "float": float, "str": str, "bool": bool}
 _WORDS = {  # the lists of an option's values
     "--scope": ["encoding.walk_encoding:SCOPES"],
     "--parts": ["wl.encodings.walks:PARTS"],
-    "--encoding": ["wl.by_name:EXACT_ENCODINGS", "encoding.substructure:ENCODINGS"],
+    "--encoding": ["wl:EXACT_ENCODINGS", "encoding.substructure:ENCODINGS"],
     "--patterns": ["encoding.patterns:PATTERNS"],
-    "--category": ["datasets.brec:CATEGORIES"],
+    "--category": ["datasets:CATEGORIES"],
     "--blend": ["training.config:TREES"],
 }
 _PAIRS = ("--encoding-options", "--model-options", "--grid")  # name=value

@@ -34,7 +34,8 @@ def search(
     *,
     space: str = option(
         ...,
-        "search space: tu, counting, graph_property, qm9 (the paper's), or a YAML file",
+        "search space: molecules; tu, counting, graph_property, qm9 (the paper's); or "
+        "a YAML file",
     ),
     trials: int | None = option(
         None,
@@ -73,7 +74,7 @@ def search(
     The same command continues a search, up to --trials in all; several may work on one
     study at once. Test graphs are not looked at.
     """
-    from sekgnn.graphs.extras import require
+    from sekgnn.checks import require
     from sekgnn.training.space import load_space
 
     settings = merged_config(data, config, keys)

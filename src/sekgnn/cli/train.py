@@ -58,7 +58,7 @@ def train(
     The folder holds config.yaml, model.safetensors, metrics.csv, predictions.csv and
     record.json. If the run is interrupted, the same command continues it.
     """
-    from sekgnn.training.molecules import chosen_config
+    from sekgnn.training.run_folder import chosen_config
 
     settings, words = chosen_config(config, flag_keys(data, keys), preset)
     import torch
@@ -66,6 +66,7 @@ def train(
     from sekgnn.parallel import resolve_threads
     from sekgnn.training.run import default_folder, is_main_process
     from sekgnn.training.run import train as run
+    from sekgnn.training.run_record import RunRecord
 
     torch.set_num_threads(threads)
     usable = resolve_threads(None)
@@ -75,7 +76,7 @@ def train(
     if shown and words:
         say(words)
     with progress_stages(shown=shown) as stage, resumable():
-        record = run(
+        run(
             output=folder,
             config=settings,
             data_root=data_root,
@@ -86,6 +87,7 @@ def train(
         )
     if not main:
         return
+    record = RunRecord.load(folder)  # rounded, as the same command finds it later
     if json:
         say(results_json(record), nl=False)
     elif not quiet:

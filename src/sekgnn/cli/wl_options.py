@@ -30,7 +30,7 @@ def flags_of_tests(networks: Iterable[Field[Any]] = ()) -> list[Field[Any]]:
 
     The help of flags that are also fields of ``networks`` names their defaults there.
     """
-    from sekgnn.encoding import ENCODINGS
+    from sekgnn.encoding.substructure import ENCODINGS
     from sekgnn.wl import EXACT_ENCODINGS, TESTS
 
     known: dict[str, Any] = {**ENCODINGS, **EXACT_ENCODINGS}
@@ -179,12 +179,9 @@ def graph_argument(
 
 
 def _find_graph(text: str, undirected: Any) -> Graph:
-    from sekgnn.graphs import (
-        GRAPH_NAMES,
-        from_graph6,
-        labelled_from_smiles,
-        named_graph,
-    )
+    from sekgnn.graphs.families import GRAPH_NAMES, named_graph
+    from sekgnn.graphs.graph6 import from_graph6
+    from sekgnn.graphs.molecules import labelled_from_smiles
     from sekgnn.graphs.records import SUFFIXES
 
     kind, _, rest = text.partition(":")

@@ -5,7 +5,6 @@ checked against their SHA-256 whenever they are read. Random data is generated w
 there is no such folder. Importing this room loads neither torch nor torch_geometric.
 """
 
-from sekgnn.datasets.brec import BREC, CATEGORIES, BRECPair
 from sekgnn.datasets.by_name import DATASETS, TU_NAMES, register_dataset
 from sekgnn.datasets.graph_task import GraphTask, Split, as_data
 from sekgnn.datasets.node_task import NodeTask, link_task, node_task
@@ -19,7 +18,16 @@ from sekgnn.datasets.read_task import (
 )
 from sekgnn.datasets.root import find_data_root
 from sekgnn.datasets.tu import tu_folds, tu_task
-from sekgnn.datasets.wl_benchmarks import CEXP, CSL, EXP, SR25, rook_shrikhande
+from sekgnn.datasets.wl_benchmarks import (
+    BREC,
+    CATEGORIES,
+    CEXP,
+    CSL,
+    EXP,
+    SR25,
+    BRECPair,
+    rook_shrikhande,
+)
 
 __all__ = [
     "BREC",

@@ -22,7 +22,7 @@ import numpy as np
 from sekgnn.checks import check_choice
 from sekgnn.datasets.graph_task import Y_MASK, GraphTask
 from sekgnn.errors import ConfigError
-from sekgnn.registry import Registry
+from sekgnn.parameters import Registry
 
 TU_NAMES = (
     "MUTAG",

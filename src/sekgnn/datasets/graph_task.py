@@ -51,6 +51,8 @@ class Split:
         train: For training, int64.
         val: For choosing among models, int64.
         test: For the number that is reported, int64.
+        calibration: For the intervals of predictions, int64: cut off ``val``, or all
+            of it where it chooses nothing.
 
     Example:
         >>> Split.contiguous(2, 1, 3).test.tolist()
@@ -60,6 +62,7 @@ class Split:
     train: NDArray[np.int64]
     val: NDArray[np.int64]
     test: NDArray[np.int64]
+    calibration: NDArray[np.int64] = field(default_factory=lambda: np.arange(0))
 
     @classmethod
     def of(cls, order: NDArray[np.int64], num_train: int, num_val: int) -> Split:
@@ -537,15 +540,12 @@ def make_task(
     if not columns:
         empty = np.zeros((len(graphs), 0), dtype=np.bool_)
         return GraphTask(tuple(graphs), None, (), None, empty, tuple(places), *names)
-    targets = encode_targets(columns, kind, classes)
-    set_targets(graphs, torch.from_numpy(targets.y), targets.mask)
+    y, fields = encode_targets(columns, kind, classes)
+    set_targets(graphs, torch.from_numpy(y), fields["mask"])
     return GraphTask(
-        tuple(graphs),
-        targets.kind,
-        targets.names,
-        targets.classes,
-        targets.mask,
-        tuple(places),
-        *names,
-        missing=targets.missing,
+        graphs=tuple(graphs),
+        places=tuple(places),
+        feature_names=names.node,
+        edge_feature_names=names.edge,
+        **fields,
     )

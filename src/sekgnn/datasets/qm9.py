@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.array_file import SUFFIX, Arrays, DamagedFileError, Header, cached
+from sekgnn.checks import require
 from sekgnn.datasets.by_name import choose_targets, numbers_task, register_dataset
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.root import check_statistics
 from sekgnn.errors import DataNotFoundError, GraphInputError, MissingExtraError
 from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs import Graph
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.molecules import bond_features, hybridisation, parse_smiles
 from sekgnn.graphs.table import data_rows
 
@@ -276,9 +276,10 @@ def _read_parts(
         *(target.column for target in QM9_TARGETS),
     ]
     for file in files:
-        for row in data_rows(file, names, "It should be a part of qm9pack 1.0.3."):
-            place = f"{file}, line {row.line}"
-            smiles, elements, positions, *fields = row.values
+        hint = "It should be a part of qm9pack 1.0.3."
+        for _, line, values in data_rows(file, names, hint):
+            place = f"{file}, line {line}"
+            smiles, elements, positions, *fields = values
             atoms, *targets = map(_number, [place] * 13, names[3:], fields)
             yield place, smiles, (elements, positions), int(atoms), targets
 

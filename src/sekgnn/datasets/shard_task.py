@@ -175,7 +175,7 @@ def shard_task(
         shard, number = shards.find(position)
         record = shard.record(number, shards.names)
         data = as_data(record.graph, record.x, edge_attr=record.edge_attr)
-        set_targets([data], torch.from_numpy(y[[position]]), encoded.mask[[position]])
+        set_targets([data], torch.from_numpy(y[[position]]), mask[[position]])
         return data
 
     places = Lazy(positions, place)
@@ -185,15 +185,11 @@ def shard_task(
     columns = [_column(shards, name, places) for name in names]
     if kind is None and reader == {"format": "tu"} and len(columns) == 1:
         kind = _tu_kind(columns[0])
-    encoded = encode_targets(columns, kind)
-    y, units = encoded.y, tuple(unit_of(name) for name in names)
+    y, fields = encode_targets(columns, kind)
+    mask, units = fields["mask"], tuple(unit_of(name) for name in names)
     lost = sum(line["left_out"] for line in files)
     return ShardTask(
         graphs=Lazy(positions, graph),
-        kind=encoded.kind,
-        target_names=encoded.names,
-        classes=encoded.classes,
-        mask=encoded.mask,
         places=places,
         feature_names=shards.names.node,
         edge_feature_names=shards.names.edge,
@@ -203,12 +199,12 @@ def shard_task(
         reader=reader,
         encoding=encoding_from_dict(shards.manifest["parameters"]["encoding"]),
         left_out={"SMILES that rdkit cannot read": lost} if lost else {},
-        missing=encoded.missing,
-        target_units=units if encoded.kind == "regression" and any(units) else (),
+        target_units=units if fields["kind"] == "regression" and any(units) else (),
         shards=shards,
         positions=positions,
         y=y,
         num_nodes=sizes,
+        **fields,
     )
 
 

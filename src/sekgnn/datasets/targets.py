@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -245,24 +245,21 @@ def _value(name: str, value: Any, place: str) -> Value | None:
     return None if math.isnan(number) else number
 
 
-@dataclass(frozen=True, eq=False)
-class Targets:
-    """Targets as arrays; class numbers for binary and multiclass tasks."""
+class TargetFields(TypedDict):
+    """What a :class:`~sekgnn.datasets.graph_task.GraphTask` says of its targets."""
 
     kind: TaskKind
-    names: tuple[str, ...]
-    y: NDArray[Any]  # int64 [G], or of regression float64 [G, T], of labels float32
-    mask: NDArray[np.bool_]  # false where a target is missing, [G, T]; y is 0 there
-    classes: tuple[Label, ...] | None = None  # the label of every class number
-    missing: Mapping[str, int] = field(default_factory=dict)
-    """The texts in the place of targets of graphs without any, and their counts."""
+    target_names: tuple[str, ...]
+    classes: tuple[Label, ...] | None
+    mask: NDArray[np.bool_]
+    missing: Mapping[str, int]
 
 
 def encode_targets(
     columns: Sequence[TargetColumn],
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
-) -> Targets:
+) -> tuple[NDArray[Any], TargetFields]:
     """Return targets as arrays, and what kind of task they make.
 
     Without ``kind``: several targets are multilabel if all values are 0 or 1, else
@@ -278,6 +275,10 @@ def encode_targets(
         classes: The labels in their order, if they are known, as when a trained model
             meets new data; by default those that occur, sorted.
 
+    Returns:
+        The numbers of classes, int64 ``[G]``, or float64 ``[G, T]`` of a regression,
+        float32 of labels; 0 where a target is missing. And the fields of the task.
+
     Raises:
         ConfigError: If ``kind`` does not fit the number of targets.
         GraphInputError: If a value does not fit the kind, a label is not in
@@ -292,24 +293,32 @@ def encode_targets(
         labels = tuple(classes) if classes is not None else _classes(column, chosen)
         values = _class_numbers(column, labels)
         mask = np.array([[v is not None] for v in column.values])
-        return Targets(chosen, names, values, mask, labels, _missing(columns, mask))
+        return values, _fields(columns, chosen, mask, labels)
     table = np.array([_checked(c, binary=chosen == "multilabel") for c in columns]).T
     mask = ~np.isnan(table)
     dtype = np.float64 if chosen == "regression" else np.float32
-    y = np.where(mask, table, 0).astype(dtype)
-    return Targets(chosen, names, y, mask, missing=_missing(columns, mask))
+    return np.where(mask, table, 0).astype(dtype), _fields(columns, chosen, mask)
 
 
-def _missing(
-    columns: Sequence[TargetColumn], mask: NDArray[np.bool_]
-) -> dict[str, int]:
-    """Count the texts in rows without a target."""
+def _fields(
+    columns: Sequence[TargetColumn],
+    kind: TaskKind,
+    mask: NDArray[np.bool_],
+    classes: tuple[Label, ...] | None = None,
+) -> TargetFields:
+    """Return the fields of a task, with a count of the texts in rows without target."""
     counts: Counter[str] = Counter()
     for i in np.flatnonzero(~mask.any(axis=1)).tolist():
         for column in columns:
             value = column.values[i]
             counts[column.spelled.get(i, "") if value is None else str(value)] += 1
-    return dict(counts.most_common())
+    return {
+        "kind": kind,
+        "target_names": tuple(column.name for column in columns),
+        "classes": classes,
+        "mask": mask,
+        "missing": dict(counts.most_common()),
+    }
 
 
 def _kind(

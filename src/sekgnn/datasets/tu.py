@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import check_choice, check_memory
 from sekgnn.datasets.by_name import (
     ATTRIBUTED_NAMES,
     ATTRIBUTES,
@@ -50,7 +50,6 @@ from sekgnn.files import (
 from sekgnn.graphs.graph_record import GraphRecord
 from sekgnn.graphs.table import read_text
 from sekgnn.graphs.tu_folder import tu_records
-from sekgnn.memory import check_memory
 
 NUM_FOLDS = 10
 COLLECTION = "https://www.chrsmrrs.com/graphkerneldatasets"

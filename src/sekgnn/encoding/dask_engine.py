@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sekgnn._version import __version__
-from sekgnn.checks import check_positive
+from sekgnn.checks import check_positive, require
 from sekgnn.errors import ConfigError
-from sekgnn.graphs.extras import require
 from sekgnn.parallel import usable_cores
 
 ALLOWED_FAILURES = 20

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import check_choice, check_memory
 from sekgnn.encoding.channels import SQUARES, Output, Plan, with_shell_sizes
 from sekgnn.encoding.costs import check_costs
 from sekgnn.encoding.ego_scope import encode_ego_nets
@@ -24,7 +24,6 @@ from sekgnn.graphs.convert import as_graph
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.graphs.twins import copy_to_twins, find_alike
 from sekgnn.hops import shell_sizes
-from sekgnn.memory import check_memory
 from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
 from sekgnn.walks.ball import with_degrees
 from sekgnn.walks.returns import half_walk_returns

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from sekgnn.checks import free_bytes
 from sekgnn.digest import Colours, empty_table, find_key, key_of, spread
 from sekgnn.encoding.channels import OTHER, SAME
 from sekgnn.encoding.ragged import RaggedEncoding
@@ -25,7 +26,6 @@ from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.twins import find_alike
 from sekgnn.hops import shell_sizes
 from sekgnn.kernel import kernel
-from sekgnn.memory import free_bytes
 from sekgnn.parallel import (
     PerThread,
     Progress,

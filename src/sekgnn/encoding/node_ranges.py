@@ -17,14 +17,17 @@ from typing import Annotated, Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sekgnn.array_file import Arrays, Content, DamagedFileError, read_arrays
-from sekgnn.array_folder import (
+from sekgnn.array_file import (
     MANIFEST_FILE,
+    Arrays,
+    Content,
+    DamagedFileError,
     Line,
     Manifest,
     begin_folder,
     complete_folder,
     make_listed_file,
+    read_arrays,
     read_manifest,
 )
 from sekgnn.checks import check_choice
@@ -36,10 +39,10 @@ from sekgnn.encoding.sampled import check_sampling, encode_sampled
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.encoding.walk_encoding import WalkEncoding
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs.cleaning import check_array
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.graph_file import GraphFile, read_graph_file
 from sekgnn.graphs.packed import PackedGraphs, pack
-from sekgnn.graphs.row_check import check_array
 from sekgnn.kernel import kernel
 from sekgnn.parallel import Progress, even_chunks, within
 from sekgnn.parsing import Size

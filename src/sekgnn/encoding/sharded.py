@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from sekgnn._version import __version__
-from sekgnn.array_file import Content
-from sekgnn.array_folder import begin_folder, complete_folder, make_listed_file
+from sekgnn.array_file import Content, begin_folder, complete_folder, make_listed_file
 from sekgnn.checks import check_positive
 from sekgnn.encoding.costs import patient
 from sekgnn.encoding.dask_engine import run_tasks
@@ -39,7 +38,7 @@ from sekgnn.graphs.shards import (
     read_manifest,
     record_arrays,
 )
-from sekgnn.graphs.table import DataRow, Part
+from sekgnn.graphs.table import Part, Row
 from sekgnn.parallel import Progress
 
 SHARD_SIZE = 4096
@@ -97,7 +96,7 @@ class ShardJob:
 
     def _content(self, task: Task) -> Content:
         """Read and encode a part of the input."""
-        invalid: list[DataRow] = []
+        invalid: list[Row] = []
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", GraphInputWarning)
             records = list(

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sekgnn.errors import ConfigError
-from sekgnn.parameters import Named, make
-from sekgnn.registry import Registry
+from sekgnn.parameters import Named, Registry, make
 
 if TYPE_CHECKING:  # configs and help texts read parameters only: be quick to import
     from numpy.typing import DTypeLike

@@ -37,7 +37,6 @@ from sekgnn.models.options import MODEL_KINDS, OWN
 from sekgnn.parameters import build, plain
 from sekgnn.parsing import Size, read_as
 from sekgnn.training.config import RunConfig, config_fields
-from sekgnn.training.fold import fit_members
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_folder import check_imported, import_typed
 from sekgnn.training.splits import check_training_classes, inner_split
@@ -197,7 +196,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         split = Split(train, val, np.empty(0, dtype=np.int64))
         with _torch_threads(self.threads):
             training = Training(config, data, splits=[split], cache=False)
-            done = fit_members(training)
+            done = training.fit_members()
         self.predictor_ = Predictor.of(done)
         self.curves_ = done[0].curves
         self.kept_epoch_ = done[0].kept_epoch
@@ -268,7 +267,10 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             ConfigError: If a parameter names what would have to be imported.
         """
         try:
-            note = read_as(_Note, read_about(path).get("estimator"), "estimator")
+            about = {} if Path(path).is_dir() else read_about(path)
+            if Path(path).is_dir() or ("estimator" not in about and "task" in about):
+                raise ValueError("it is a run of sekgnn train; use sekgnn.load(path)")
+            note = read_as(_Note, about.get("estimator"), "estimator")
             if note["name"] != cls.__name__:
                 raise ValueError(f"it is a {note['name']}")
             estimator = build(cls, cls.__name__, note["params"])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         rook_graph,
         shrikhande_graph,
     )
-    from sekgnn.graphs.graph import Graph
+    from sekgnn.graphs.graph import Graph, LabelledGraph
     from sekgnn.graphs.graph6 import from_graph6, to_graph6
     from sekgnn.graphs.graph_file import (
         GraphFile,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         read_graph_file,
     )
     from sekgnn.graphs.graph_record import GraphRecord
-    from sekgnn.graphs.labelled import LabelledGraph
     from sekgnn.graphs.molecules import (
         from_smiles,
         labelled_from_smiles,

@@ -19,9 +19,8 @@ from sekgnn.graphs.cleaning import (
     note_weights,
     without_torch,
 )
-from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph import Graph, LabelledGraph, as_labels
 from sekgnn.graphs.graph6 import from_graph6
-from sekgnn.graphs.labelled import LabelledGraph, as_labels
 from sekgnn.graphs.molecules import from_rdkit, labelled_from_rdkit
 
 

@@ -34,7 +34,7 @@ def cycle_graph(n: int) -> Graph:
 def complete_graph(n: int) -> Graph:
     """Return the graph on ``n`` nodes with all edges."""
     check_positive("n", n, 0)
-    return _graph(pair_unrank(np.arange(n * (n - 1) // 2)), n)
+    return _graph(np.triu_indices(n, 1), n)
 
 
 def circulant_graph(n: int, jumps: Iterable[int]) -> Graph:
@@ -77,7 +77,7 @@ def rook_graph(n: int, m: int | None = None) -> Graph:
     """Return the moves of a rook on a board of n x m; square (i, j) is i m + j."""
     m = check_positive("n", n) if m is None else check_positive("m", m)
     square = np.arange(check_positive("n", n) * m)
-    a, b = pair_unrank(np.arange(square.size * (square.size - 1) // 2))
+    a, b = np.triu_indices(square.size, 1)
     meet = (a // m == b // m) | (a % m == b % m)
     return _graph([a[meet], b[meet]], square.size)
 

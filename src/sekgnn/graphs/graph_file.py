@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sekgnn.array_file import ArrayWriter, DamagedFileError, read_arrays
+from sekgnn.checks import check_claim, check_memory
 from sekgnn.errors import GraphInputError
 from sekgnn.files import atomic_path
 from sekgnn.graphs.cleaning import (
@@ -27,16 +28,16 @@ from sekgnn.graphs.cleaning import (
     Undirected,
     check_ids,
     check_num_nodes,
+    check_rows,
     check_rules,
+    checked_once,
     located,
     one_way_error,
     report_loops,
 )
 from sekgnn.graphs.edge_list import EdgeChunks, count_nodes
 from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.row_check import check_rows, checked_once
 from sekgnn.kernel import kernel
-from sekgnn.memory import check_claim, check_memory
 from sekgnn.parallel import Progress, within
 
 SUFFIX = ".csr"

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import require
 from sekgnn.errors import GraphInputError, MissingExtraError
-from sekgnn.graphs.extras import require
-from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph
+from sekgnn.graphs.graph import Graph, LabelledGraph
 
 T = TypeVar("T")
 
 MOST_RING_ATOMS = 20_000
 """Molecules with a longer cycle are refused: rdkit would search its rings for hours."""
+
+MOST_MATRIX_ATOMS = 200
+"""Bonds of larger molecules are listed one by one instead of as a matrix."""
 
 MORGAN_BINS = 2048
 MOST_STEREO_ATOMS = 1_000
@@ -26,12 +29,18 @@ MOST_STEREO_ATOMS = 1_000
 BOND_NUMBERS = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3, "AROMATIC": 12}  # of rdkit
 BONDS = tuple(BOND_NUMBERS)
 """One-hot columns of a bond; a bond of another type is all zeros."""
+_OTHER_BONDS = "*!-;!=;!#;!:*"
+_OF_TWICE_THE_ORDER = np.zeros(7, dtype=np.int64)
+_OF_TWICE_THE_ORDER[[2, 4, 6, 3]] = [*BOND_NUMBERS.values()]
 
 _ELEMENTS = {
     **{"H": 1, "B": 5, "C": 6, "N": 7, "O": 8, "F": 9, "Si": 14, "P": 15, "S": 16},
     **{"Cl": 17, "Se": 34, "Br": 35, "I": 53},
 }
 _PLACES = {number: place for place, number in enumerate(_ELEMENTS.values())}
+HYBRIDISATIONS = 2, 3, 4
+"""Rdkit's numbers of sp, sp2 and sp3."""
+_STEREO_KNOWN = "_StereochemDone"  # a mark of rdkit's
 _DOUBLE = {"STEREOE": 0, "STEREOTRANS": 0, "STEREOZ": 1, "STEREOCIS": 1}
 ATOM_FEATURES = (
     *(f"is_{element}" for element in _ELEMENTS),
@@ -159,27 +168,40 @@ def molecule_features(
         float32 ``[2 m, len(BOND_FEATURES)]``, in the order of its ``indices``.
     """
     graph, edge_attr = bond_features(mol)
-    edge_attr = np.pad(edge_attr, ((0, 0), (0, 2)))
-    for bond in mol.GetBonds() if mol.GetNumAtoms() <= MOST_STEREO_ATOMS else ():
+    edge_attr = np.concatenate([edge_attr, np.zeros((len(edge_attr), 2))], axis=1)
+    known = mol.HasProp(_STEREO_KNOWN) and mol.GetNumAtoms() <= MOST_STEREO_ATOMS
+    for bond in mol.GetBonds() if known else ():
         kind = str(bond.GetStereo())
         if kind in _DOUBLE:
             u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
             for a, b in ((u, v), (v, u)):
                 here = graph.indptr[a] + np.searchsorted(graph.neighbors(a), b)
                 edge_attr[here, len(BONDS) + _DOUBLE[kind]] = 1
-    x = np.zeros((mol.GetNumAtoms(), len(ATOM_FEATURES)), dtype=np.float32)
-    start = len(_PLACES) + 1
-    for row, atom in zip(x, mol.GetAtoms(), strict=True):
-        row[_PLACES.get(atom.GetAtomicNum(), len(_PLACES))] = 1
-        row[start:] = (
+    rows = bytearray()
+    for atom in map(mol.GetAtomWithIdx, range(mol.GetNumAtoms())):
+        rows += _atom_row(
+            atom.GetAtomicNum(),
             atom.GetFormalCharge(),
             atom.GetIsAromatic(),
-            *hybridisation(atom),
+            int(atom.GetHybridization()),
             atom.IsInRing(),
-            atom.GetTotalNumHs(includeNeighbors=True),
-            *_chirality(atom),
+            atom.GetTotalNumHs(True),  # also those that are nodes
+            *(_chirality(atom) if known else (False, False)),
         )
-    return graph, x, edge_attr
+    x = np.frombuffer(rows, dtype=np.float32).reshape(-1, len(ATOM_FEATURES))
+    return graph, x, edge_attr.astype(np.float32)
+
+
+@lru_cache(maxsize=4096)
+def _atom_row(
+    number: int, charge: int, aromatic: bool, hybridisation: int, *others: int
+) -> bytes:
+    """Return the features of an atom as bytes, float32; few kinds of atoms are many."""
+    row = np.zeros(len(ATOM_FEATURES), dtype=np.float32)
+    row[_PLACES.get(number, len(_PLACES))] = 1
+    kinds = (hybridisation == kind for kind in HYBRIDISATIONS)
+    row[len(_PLACES) + 1 :] = charge, aromatic, *kinds, *others
+    return row.tobytes()
 
 
 def scaffold(smiles: str) -> str:
@@ -247,10 +269,10 @@ def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
     return graph, (types[:, None] == numbers).astype(np.float32)
 
 
-def hybridisation(atom: Any) -> tuple[bool, bool, bool]:
+def hybridisation(atom: Any) -> tuple[bool, ...]:
     """Tell whether an atom is sp, sp2, sp3."""
-    kind = str(atom.GetHybridization())
-    return kind == "SP", kind == "SP2", kind == "SP3"
+    number = int(atom.GetHybridization())
+    return tuple(number == kind for kind in HYBRIDISATIONS)
 
 
 def _chirality(atom: Any) -> tuple[bool, bool]:
@@ -286,9 +308,14 @@ def parse_smiles(
         if mol.GetNumAtoms() == 0:
             return None
         marked = stereo and any(mark in text for mark in "@/\\")
-        if marked and mol.GetNumAtoms() <= MOST_STEREO_ATOMS:
+        marked = marked and mol.GetNumAtoms() <= MOST_STEREO_ATOMS
+        if marked:
             chem.AssignStereochemistry(mol, cleanIt=True, force=True)
-        return chem.AddHs(mol) if add_hydrogens else mol
+        if add_hydrogens:
+            mol = chem.AddHs(mol)  # keeps the stereochemistry, but not the mark
+            if marked:
+                mol.SetIntProp(_STEREO_KNOWN, 1)
+        return mol
 
     return _answer(molecule)
 
@@ -329,21 +356,43 @@ def _readable(smiles: str, add_hydrogens: bool) -> Any:
 def _bonds(mol: Any) -> tuple[Graph, NDArray[np.int64]]:
     """Return the structure and the bond type of every entry of its ``indices``.
 
-    Bonds are asked of their atoms: ``mol.GetBonds()`` takes quadratic time.
+    The matrix of bond orders is made at once, but is large for large molecules, and
+    does not tell dative bonds and the like from others.
     """
     if mol is None:
         raise GraphInputError(
             "mol is None: rdkit could not build this molecule; check its SMILES."
         )
+    num_atoms = mol.GetNumAtoms()
+    if num_atoms > MOST_MATRIX_ATOMS or mol.HasSubstructMatch(_other_bonds()):
+        row, col, types = _listed_bonds(mol)
+    else:
+        chem = require("rdkit.Chem", "mol")
+        orders = chem.GetAdjacencyMatrix(mol, useBO=True)  # [n, n]
+        row, col = np.nonzero(orders)
+        types = _OF_TWICE_THE_ORDER[(2 * orders[row, col]).astype(np.int64)]
+    indptr = np.zeros(num_atoms + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=num_atoms), out=indptr[1:])
+    return Graph.over(indptr, col.astype(np.int32)), types
+
+
+@cache
+def _other_bonds() -> Any:
+    """Return the query for a bond that is none of ``BONDS``."""
+    return require("rdkit.Chem", "mol").MolFromSmarts(_OTHER_BONDS)
+
+
+def _listed_bonds(mol: Any) -> tuple[NDArray[np.int64], ...]:
+    """Return every bond from both sides, in order: two atoms and the type.
+
+    Bonds are asked of their atoms: ``mol.GetBonds()`` takes quadratic time.
+    """
     bonds = sorted(
         (place, bond.GetOtherAtomIdx(place), int(bond.GetBondType()))
         for place, atom in enumerate(mol.GetAtoms())
         for bond in atom.GetBonds()
     )
-    row, col, types = np.array(bonds, dtype=np.int64).reshape(-1, 3).T
-    indptr = np.zeros(mol.GetNumAtoms() + 1, dtype=np.int64)
-    np.cumsum(np.bincount(row, minlength=indptr.size - 1), out=indptr[1:])
-    return Graph.over(indptr, col.astype(np.int32)), types.copy()
+    return tuple(np.array(bonds, dtype=np.int64).reshape(-1, 3).T.copy())
 
 
 def _longest_cycle(mol: Any) -> int:

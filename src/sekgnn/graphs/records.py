@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sekgnn.array_file import dump_arrays
-from sekgnn.array_folder import MANIFEST_FILE
+from sekgnn.array_file import MANIFEST_FILE, dump_arrays
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs.cleaning import Undirected, located
 from sekgnn.graphs.convert import from_networkx
@@ -23,7 +22,6 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import HEADER, graph6_lines
 from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
-from sekgnn.graphs.json_lines import json_records
 from sekgnn.graphs.molecules import (
     ATOM_FEATURES,
     BOND_FEATURES,
@@ -32,7 +30,7 @@ from sekgnn.graphs.molecules import (
     molecule_features,
     parse_smiles,
 )
-from sekgnn.graphs.npz import read_npz
+from sekgnn.graphs.packed import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
 from sekgnn.graphs.shards import (
     record_arrays,
@@ -40,10 +38,12 @@ from sekgnn.graphs.shards import (
 )
 from sekgnn.graphs.table import (
     Column,
-    DataRow,
     Part,
+    Row,
     data_rows,
+    json_records,
     line_parts,
+    row_place,
     table_parts,
     text_lines,
 )
@@ -69,7 +69,7 @@ SUFFIXES = {
 MOST_PART_BYTES = 1 << 23
 """A part ends with the row that brings it to this many bytes of text or arrays."""
 
-OnInvalid = Callable[[DataRow], object]
+OnInvalid = Callable[[Row], object]
 """Called with rows whose SMILES, the first of their values, cannot be read."""
 
 _EDGE_LINE = re.compile(r"\d+(\s+|\s*,\s*)\d+((\s+|\s*,\s*)\S+)?")
@@ -98,7 +98,7 @@ def read_all(
     targets: Sequence[Column] = (),
     *,
     features: bool = True,
-) -> tuple[list[GraphRecord], list[DataRow]]:
+) -> tuple[list[GraphRecord], list[Row]]:
     """Return all records of a file or folder, and the rows that were left out.
 
     Takes and raises what :func:`read_records` does, but one error names all invalid
@@ -107,7 +107,7 @@ def read_all(
     Raises:
         GraphInputError: Also if there are no graphs.
     """
-    invalid: list[DataRow] = []
+    invalid: list[Row] = []
     told = invalid.append
     read = read_records(path, options, targets, features=features, on_invalid=told)
     records = list(read)
@@ -272,7 +272,9 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
     return SUFFIXES[suffix]
 
 
-def smiles_records(texts: Sequence[str]) -> Iterator[GraphRecord]:
+def smiles_records(
+    texts: Sequence[str], *, add_hydrogens: bool = False
+) -> Iterator[GraphRecord]:
     """Yield SMILES strings as records.
 
     Raises:
@@ -280,7 +282,7 @@ def smiles_records(texts: Sequence[str]) -> Iterator[GraphRecord]:
         MissingExtraError: If rdkit is not installed.
     """
     for i, text in enumerate(texts):
-        record = _molecule(text, f"graph {i}", i + 1, {})
+        record = _molecule(text, f"graph {i}", i + 1, {}, True, add_hydrogens)
         if record is None:
             raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
         yield record
@@ -338,10 +340,10 @@ def _molecules(
 ) -> Iterator[GraphRecord]:
     """Yield the valid molecules of a table, report the others."""
     for row in _smiles_rows(path, options.smiles, targets, part):
-        value, *others = row.values
+        number, _, (value, *others) = row
         known = dict(zip(targets, others, strict=True))
         how = features, options.add_hydrogens
-        record = _molecule(value, row.place, row.row, known, *how)
+        record = _molecule(value, row_place(row), number, known, *how)
         if record is not None:
             yield record
         elif on_invalid is not None:
@@ -370,7 +372,7 @@ def _molecule(
 
 def _smiles_rows(
     path: str | Path, smiles: str, targets: Sequence[Column], part: Part | None
-) -> Iterator[DataRow]:
+) -> Iterator[Row]:
     """Yield the rows of a table, or the first word of every line of ``.smi`` files."""
     if Path(path).suffix.lower() != ".smi":
         hint = "Name the one with the SMILES with smiles (--smiles)."
@@ -385,19 +387,19 @@ def _smiles_rows(
     lines = enumerate(text_lines(path, part=part), start=begun.line + 1)
     filled = ((number, line.split()) for number, line in lines if line.strip())
     for row, (number, words) in enumerate(filled, start=begun.row + 1):
-        yield DataRow(row, number, (words[0],))
+        yield row, number, (words[0],)
 
 
 def invalid_smiles(
-    path: str | Path, column: str, rows: Sequence[DataRow]
+    path: str | Path, column: str, rows: Sequence[Row]
 ) -> GraphInputError:
     """Return one error for all rows that hold no valid SMILES."""
     count = f"{len(rows)} SMILES in column {column!r}"
     lines = [f"{path}: {count} cannot be read by rdkit:"]
-    lines += [f"  {row.place}: {_short(row.values[0])}" for row in rows[:_SHOWN]]
+    lines += [f"  {row_place(row)}: {_short(row[2][0])}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         lines.append(f"  and {len(rows) - _SHOWN} more")
-    if any(len(str(row.values[0])) > MOST_RING_ATOMS for row in rows):
+    if any(len(str(values[0])) > MOST_RING_ATOMS for _, _, values in rows):
         lines.append(f"Cycles of more than {MOST_RING_ATOMS} atoms are refused.")
     lines.append(
         "Correct them, or leave them out with --skip-invalid (skip_invalid=True)."

@@ -16,19 +16,27 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn import array_folder
-from sekgnn.array_file import Arrays, DamagedFileError, Header, read_arrays
-from sekgnn.array_folder import MANIFEST_FILE, Line, Manifest, line_of
+from sekgnn import array_file
+from sekgnn.array_file import (
+    MANIFEST_FILE,
+    Arrays,
+    DamagedFileError,
+    Header,
+    Line,
+    Manifest,
+    line_of,
+    read_arrays,
+)
 from sekgnn.errors import GraphInputError
-from sekgnn.graphs.cleaning import located
-from sekgnn.graphs.graph_record import FeatureNames, GraphRecord
-from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs, pack
-from sekgnn.graphs.row_check import (
+from sekgnn.graphs.cleaning import (
     check_array,
     check_rows,
     check_starts,
     checked_once,
+    located,
 )
+from sekgnn.graphs.graph_record import FeatureNames, GraphRecord
+from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs, pack
 from sekgnn.graphs.table import Column
 from sekgnn.parsing import Size, read_as
 
@@ -393,4 +401,4 @@ def shard_records(
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a folder of shards, of this version and not damaged."""
-    return array_folder.read_manifest(folder, FORMAT, ShardManifest, _Complete)
+    return array_file.read_manifest(folder, FORMAT, ShardManifest, _Complete)

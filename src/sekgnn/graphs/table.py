@@ -1,4 +1,4 @@
-"""Files of text, whole or line by line, and tables: CSV, TSV or Parquet."""
+"""Files of text, whole or line by line: tables (or Parquet) and JSON lines."""
 
 from __future__ import annotations
 
@@ -8,20 +8,35 @@ import hashlib
 import io
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from sekgnn.checks import nearest
-from sekgnn.errors import GraphInputError
-from sekgnn.graphs.graph_record import GraphRecord
+import numpy as np
+from numpy.typing import NDArray
+
+from sekgnn.checks import check_positive, nearest
+from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs.cleaning import SelfLoops, check_num_nodes, located
+from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph_record import GraphRecord, feature_rows
 from sekgnn.parallel import even_chunks
+from sekgnn.parsing import parse_json
 
 _BATCH_ROWS = 1024  # rows of a Parquet file held at once
 _BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
 
 Column = str | int
 """A column of a table: its heading, or its number from 0 where headings repeat."""
+
+Row = tuple[int, int | None, tuple[Any, ...]]
+"""The number of a row from 1, headings and blank lines not counted; the line where it
+starts, from 1, ``None`` in Parquet; stripped strings, in Parquet values of any type."""
+
+
+def row_place(row: Row) -> str:
+    """Return number and line of a row, for messages."""
+    number, line, _ = row
+    return f"row {number}" + ("" if line is None else f" (line {line})")
 
 
 class Part(NamedTuple):
@@ -37,20 +52,6 @@ class Part(NamedTuple):
     line: int = 0  # lines before them
     weight: int = 0  # bytes of the input, about
     records: tuple[GraphRecord, ...] = ()
-
-
-@dataclass(frozen=True)
-class DataRow:
-    """One row of a table."""
-
-    row: int  # from 1, headings and blank lines not counted
-    line: int | None  # where it starts, from 1; None in Parquet files
-    values: tuple[Any, ...]  # stripped strings, in Parquet files any type or None
-
-    @property
-    def place(self) -> str:
-        """Row and line, for messages."""
-        return f"row {self.row}" + ("" if self.line is None else f" (line {self.line})")
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -81,7 +82,7 @@ def data_rows(
     columns: Sequence[Column],
     hint: str = "",
     part: Part | None = None,
-) -> Iterator[DataRow]:
+) -> Iterator[Row]:
     """Yield the rows of a table, or a part; memory does not grow with its length.
 
     The file is Parquet, or text with a heading and columns separated by commas,
@@ -231,7 +232,7 @@ def open_binary(path: str | Path) -> BinaryIO:
 
 def _csv_rows(
     path: str | Path, columns: Sequence[Column], hint: str, part: Part | None
-) -> Iterator[DataRow]:
+) -> Iterator[Row]:
     rows = _csv_fields(path, text_lines(path))
     heading = next(rows, None)
     if heading is None:
@@ -245,7 +246,7 @@ def _csv_rows(
         lines, before = text_lines(path, part=part), part.row
         rows = _csv_fields(path, lines, len(names), part.line)
     for row, (fields, line) in enumerate(rows, start=before + 1):
-        yield DataRow(row, line, tuple(fields[p].strip() for p in places))
+        yield row, line, tuple(fields[p].strip() for p in places)
 
 
 def _csv_fields(
@@ -286,7 +287,7 @@ def _csv_fields(
 
 def _parquet_rows(
     path: str | Path, columns: Sequence[Column], hint: str, part: Part | None
-) -> Iterator[DataRow]:
+) -> Iterator[Row]:
     with _parquet_file(path) as file:
         names = list(file.schema_arrow.names)
         wanted = [names[p] for p in _column_places(path, columns, names, hint)]
@@ -305,7 +306,7 @@ def _parquet_rows(
                     values = [some.column(name).to_pylist() for name in wanted]
                     rows = enumerate(zip(*values, strict=True), row + skip + 1)
                     for number, fields in rows:
-                        yield DataRow(number, None, fields)
+                        yield number, None, fields
                 row += batch.num_rows
 
 
@@ -347,3 +348,86 @@ def _column_places(
                 f"{path} has {names.count(column)} columns {column!r}."
             )
     return [c if isinstance(c, int) else names.index(c) for c in columns]
+
+
+def json_records(
+    path: str | Path,
+    targets: Sequence[str] = (),
+    *,
+    loops: SelfLoops = "drop",
+    part: Part | None = None,
+) -> Iterator[GraphRecord]:
+    """Yield lines such as ``{"edges": [[0, 1], [1, 2]], "num_nodes": 4, "y": 1}``.
+
+    ``edges`` lists each edge once or in both directions, nodes from 0; ``num_nodes`` is
+    needed unless ``x`` (one list of numbers per node) is given. Blank lines are
+    skipped. ``targets`` are keys to keep; one that a line lacks is missing there.
+
+    Raises:
+        GraphInputError: If a line is wrong, when it is met, which names line and key;
+            or, after the last line of all, if none has a target.
+    """
+    row, before = (0, 0) if part is None else (part.row, part.line)
+    seen: set[str] = set()
+    first: list[str] = []
+    lines = text_lines(path, "\n", part)
+    for number, line in enumerate(lines, start=before + 1):
+        if not line.strip():
+            continue
+        row += 1
+        place = f"{path}, line {number}"
+        try:
+            values = parse_json(line)
+        except ValueError as error:
+            raise GraphInputError(f"{place}: not valid JSON ({error}).") from None
+        if not isinstance(values, dict) or "edges" not in values:
+            raise GraphInputError(f"{place}: an object with the key 'edges' is needed.")
+        first = first or sorted(values)
+        kept = {name: values[name] for name in targets if name in values}
+        seen |= kept.keys()
+        graph, x = _graph(values, place, loops)
+        yield GraphRecord(graph, f"line {number}", row, x, targets=kept)
+    for name in targets if row and part is None else ():
+        if name not in seen:
+            raise GraphInputError(
+                f"{path} has no key {name!r}; the keys of its first line are {first}."
+            )
+
+
+def _graph(
+    values: dict[str, Any], place: str, loops: SelfLoops
+) -> tuple[Graph, NDArray[np.float32] | None]:
+    x = None
+    if values.get("x") is not None:
+        x = feature_rows(values["x"], place)
+    num_nodes = values.get("num_nodes", None if x is None else len(x))
+    if num_nodes is None:
+        raise GraphInputError(
+            f"{place}: neither 'num_nodes' nor 'x' is given; isolated nodes would be "
+            "lost."
+        )
+    try:
+        check_num_nodes(check_positive("num_nodes", num_nodes, 0, None))
+    except (ConfigError, GraphInputError) as error:
+        raise GraphInputError(f"{place}: {error}") from None
+    if x is not None and len(x) != num_nodes:
+        raise GraphInputError(
+            f"{place}: 'x' has {len(x)} rows, but there are {num_nodes} nodes."
+        )
+    edges = values["edges"]
+    pairs = isinstance(edges, list) and all(
+        isinstance(edge, list)
+        and len(edge) == 2
+        and all(isinstance(end, int) and not isinstance(end, bool) for end in edge)
+        and all(0 <= end < num_nodes for end in edge)
+        for edge in edges
+    )
+    if not pairs:
+        raise GraphInputError(
+            f"{place}: 'edges' must be a list of pairs [u, v] of nodes in "
+            f"0..{num_nodes - 1}."
+        )
+    index = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    with located(place):
+        graph = Graph.from_edge_index(index, num_nodes, undirected="add", loops=loops)
+    return graph, x

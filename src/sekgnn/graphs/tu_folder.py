@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import check_claim, check_memory
 from sekgnn.errors import GraphInputError, GraphInputWarning
 from sekgnn.graphs.cleaning import located
 from sekgnn.graphs.graph import Graph
@@ -19,7 +20,6 @@ from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames, GraphRecord
 from sekgnn.graphs.packed import pack_union, unpack
 from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
 from sekgnn.graphs.table import text_lines
-from sekgnn.memory import check_claim, check_memory
 
 IntArray = NDArray[np.int64]
 Features = Sequence[NDArray[np.float32] | None]

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.checks import check_choice, check_positive, check_seed
+from sekgnn.checks import check_choice, check_memory, check_positive, check_seed
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.graphs.packed import PackedGraphs, pack
@@ -22,7 +22,6 @@ from sekgnn.graphs.twins import find_alike
 from sekgnn.hops.levels import next_level, sort_range
 from sekgnn.hops.sampling import hop_state, sample_level
 from sekgnn.kernel import kernel as compiled
-from sekgnn.memory import check_memory
 from sekgnn.parallel import Progress, even_chunks, resolve_threads, run_chunks
 
 HopKernel = Literal["shortest_path", "diffusion"]

@@ -9,10 +9,9 @@ from typing import Any, ClassVar, TypeVar, cast, get_args
 import torch
 from torch import Tensor, nn
 
-from sekgnn.checks import check_choice, check_positive
+from sekgnn.checks import check_choice, check_memory, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
 from sekgnn.models.options import (
@@ -30,8 +29,7 @@ from sekgnn.nn import GraphReadout, Standardizer
 from sekgnn.nn.choices import POOLS
 from sekgnn.nn.mlp import activate, reset_children
 from sekgnn.nn.standardizer import GraphScale
-from sekgnn.parameters import plain
-from sekgnn.registry import Registry
+from sekgnn.parameters import Registry, plain
 from sekgnn.walks.between import STEPS
 
 C = TypeVar("C", bound=Callable[..., Any])

@@ -13,7 +13,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.nn.hop_matrices import EdgeFeatures, edge_sum
 from sekgnn.nn.mlp import Linear, reset_children
 from sekgnn.nn.sparse_sum import Csr, hop_mix
-from sekgnn.registry import Registry
+from sekgnn.parameters import Registry
 
 T = TypeVar("T", bound=Callable[..., Any])
 

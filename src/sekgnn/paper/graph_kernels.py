@@ -14,10 +14,9 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from sekgnn.checks import require
 from sekgnn.digest import Colours, number_colours
-from sekgnn.graphs.extras import require
-from sekgnn.graphs.graph import Graph
-from sekgnn.graphs.labelled import LabelledGraph, as_labels
+from sekgnn.graphs.graph import Graph, LabelledGraph, as_labels
 from sekgnn.graphs.packed import PackedGraphs, unpack
 from sekgnn.paper.tangent_kernel import tangent_pairs
 from sekgnn.parallel import even_chunks, run_chunks

@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sekgnn.checks import check_memory
 from sekgnn.errors import ConfigError
+from sekgnn.graphs.cleaning import check_array
 from sekgnn.graphs.packed import PackedGraphs
-from sekgnn.graphs.row_check import check_array
-from sekgnn.memory import check_memory
 from sekgnn.models.graph_inputs import GraphInputs
 from sekgnn.models.graph_model import GraphModel, register_model
 from sekgnn.models.options import LINKS, Link

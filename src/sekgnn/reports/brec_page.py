@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sekgnn.brec.record import AnyScore, to_json
-from sekgnn.datasets.brec import CATEGORIES
+from sekgnn.datasets.wl_benchmarks import CATEGORIES
 from sekgnn.reports.figures import GREY, INK, as_text, draw_png
 from sekgnn.wl.ladder import MEMORY_CLASSES
 

@@ -165,8 +165,8 @@ def code(plain: str) -> str:
     return f"<pre><code>{escape(plain)}</code></pre>"
 
 
-def picture(png: bytes, plain: str) -> str:
-    """Return a PNG inside the page, with a description."""
-    content = base64.b64encode(png).decode("ascii")
-    source = f"data:image/png;base64,{content}"
+def picture(image: bytes, plain: str, kind: str = "png") -> str:
+    """Return a PNG (or ``svg+xml``) inside the page, with a description."""
+    content = base64.b64encode(image).decode("ascii")
+    source = f"data:image/{kind};base64,{content}"
     return f'<figure><img alt="{escape(plain)}" src="{source}"></figure>'

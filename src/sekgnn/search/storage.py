@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sekgnn.checks import require
 from sekgnn.errors import ConfigError, OutputError
-from sekgnn.graphs.extras import require
 from sekgnn.parsing import parse_json
 from sekgnn.search.record import SearchRecord
 

@@ -30,8 +30,7 @@ from sekgnn.search.storage import (
     shown,
     storage_errors,
 )
-from sekgnn.search.validation import Validation
-from sekgnn.search.worker import Worker
+from sekgnn.search.worker import Validation, Worker
 from sekgnn.training.config import RunConfig
 from sekgnn.training.processes import run_processes
 from sekgnn.training.run import PACKAGES

@@ -1,6 +1,6 @@
 """Helpers for tests of code that uses this library; needs hypothesis."""
 
-from sekgnn.graphs.extras import require
+from sekgnn.checks import require
 
 require("hypothesis", "dev")
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sekgnn.checks import check_positive
 from sekgnn.encoding.walk_encoding import AGGREGATES, MERGES, SCOPES, WalkEncoding
 from sekgnn.errors import ConfigError
-from sekgnn.graphs.graph import Graph
+from sekgnn.graphs.graph import Graph, LabelledGraph
 from sekgnn.graphs.graph6 import pair_unrank
-from sekgnn.graphs.labelled import LabelledGraph
 
 
 def graphs(min_nodes: int = 0, max_nodes: int = 8) -> st.SearchStrategy[Graph]:

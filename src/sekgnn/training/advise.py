@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sekgnn.checks import gib
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.ragged import RaggedEncoding
@@ -19,15 +20,14 @@ from sekgnn.fields import POSITIONS
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops import hop_pairs
 from sekgnn.kernel import clock
-from sekgnn.memory import gib
 from sekgnn.parallel import Progress
 from sekgnn.training.baseline import Baseline
 from sekgnn.training.build import make_encoding_of
 from sekgnn.training.config import RunConfig
+from sekgnn.training.data import load_data
 from sekgnn.training.floors import ISOMORPHISM, SECONDS, Finding, Ladder
 from sekgnn.training.run_folder import json_yaml
 from sekgnn.training.run_record import LEFT_OUT, is_better_high, plain_json
-from sekgnn.training.sources import load_data
 from sekgnn.training.training import Training
 from sekgnn.wl.ladder import Rung, advised
 

@@ -63,7 +63,7 @@ class Baseline:
                 tables[name] = {LEFT_OUT: "it would take longer than the network."}
                 continue
             try:
-                tables[name] = self._metrics(known or self._fit(name, number), number)
+                tables[name] = _metrics(known or self._fit(name, number))
             except (ValueError, RuntimeError, MemoryError, ImportError) as error:
                 # a network that was trained for hours is worth more than its baseline
                 tables[name] = {LEFT_OUT: str(error) or type(error).__name__}
@@ -102,15 +102,14 @@ class Baseline:
         features = self.network.config.features
         return self.network.on(add_graph_features(plain, features, TREES_READ))
 
-    def _metrics(self, trained: Trained, number: int) -> dict[str, float]:
-        training = trained.training
-        out: dict[str, float] = {}
-        for part in ("val", "test"):
-            if getattr(training.splits[number], part).size:
-                rows = training.evaluate(trained, number, part)
-                metrics = rows.metrics(trained.note)
-                out |= {f"{part}_{key}": value for key, value in metrics.items()}
-        return out
+
+def _metrics(trained: Trained) -> dict[str, float]:
+    out: dict[str, float] = {}
+    for part in ("val", "test"):
+        if getattr(trained.training.splits[trained.number], part).size:
+            metrics = trained.evaluate(part).metrics(trained.note)
+            out |= {f"{part}_{key}": value for key, value in metrics.items()}
+    return out
 
 
 def make_baseline(training: Training) -> Baseline | None:

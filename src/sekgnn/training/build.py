@@ -1,4 +1,4 @@
-"""From a config and data, or from a file, to a model: encoding, options, weights."""
+"""From a config and data to a model: encoding, options, first weights."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from typing import Any
 
 import torch
 
-from sekgnn.checks import nearest
+from sekgnn.checks import nearest, require
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.substructure import SubstructureEncoding, encoding_from_dict
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.errors import ConfigError, ModelFileError
-from sekgnn.graphs.extras import require
+from sekgnn.errors import ConfigError
 from sekgnn.graphs.molecules import molecule_numbers
-from sekgnn.models import MODELS, GraphModel, build_model, load_models
+from sekgnn.models import MODELS, GraphModel, build_model
 from sekgnn.models.hop_encoder import GINE_PLUS
-from sekgnn.models.model_file import ModuleModel, read_about
+from sekgnn.models.model_file import ModuleModel
 from sekgnn.models.options import ModelOptions
 from sekgnn.nn.messages import reads_edges
 from sekgnn.training.config import NO_ENCODING, RunConfig
-from sekgnn.training.objective import Objective
-from sekgnn.training.run_folder import model_files
+from sekgnn.training.objective import Objective, read_models
 
 _OUTPUT = ("head.", "skip.weight")
 """Weights that belong to the targets, not to the graphs."""
@@ -149,24 +147,6 @@ def make_model(config: RunConfig, data: GraphTask, seed: int) -> GraphModel:
     return model.to(getattr(torch, dtype))
 
 
-def read_models(file: Path) -> list[tuple[GraphModel, Objective]]:
-    """Return the models in a file, each with what its outputs mean.
-
-    Raises:
-        ModelFileError: If it is damaged or foreign.
-    """
-    objective = Objective.from_dict(read_about(file).get("task", {}))
-    models = load_models(file)
-    for model in models:
-        foreign, outputs = isinstance(model, ModuleModel), model.out_channels
-        if not foreign and outputs != objective.num_outputs:
-            raise ModelFileError(
-                f"{file} is damaged: its model has {outputs} outputs, and its task "
-                f"{objective.num_outputs}."
-            )
-    return [(model, objective) for model in models]
-
-
 def start_from(
     model: GraphModel, note: Objective, path: str | Path, member: int = 0
 ) -> None:
@@ -183,7 +163,9 @@ def start_from(
         ModelFileError: If there is no model.
         ConfigError: If it is a different network, or reads different features.
     """
-    networks = _networks(Path(path))
+    networks = [pair for pair in read_models(Path(path)) if pair[0].learns]
+    if not networks:
+        raise ConfigError(f"start_from {path} holds no network to start from.")
     other, before = networks[member % len(networks)]
     _check_same(model.to_config(), other.to_config(), path)
     for name in ("feature_names", "edge_feature_names", "graph_feature_names"):
@@ -201,16 +183,6 @@ def start_from(
     model.load_state_dict(weights, strict=False)
     if same and note.mean:
         _rescale(model, before, note)
-
-
-def _networks(path: Path) -> list[tuple[GraphModel, Objective]]:
-    """Return the networks of a run, of all its folds, or of a model file."""
-    files = model_files(path) if path.is_dir() else [path]
-    every = [pair for file in files for pair in read_models(file)]
-    networks = [(model, note) for model, note in every if model.learns]
-    if not networks:
-        raise ConfigError(f"start_from {path} holds no network to start from.")
-    return networks
 
 
 def freeze(model: GraphModel) -> None:

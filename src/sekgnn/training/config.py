@@ -129,8 +129,8 @@ class RunConfig(_ModelKeys):
     )
     descriptors: str = key(
         "data",
-        "numbers of molecules to join to the vector of a graph: rdkit's descriptors, "
-        "counts of Morgan's substructures, or both",
+        "rdkit's descriptors, or counts of Morgan's substructures, to join to the "
+        "vector of a graph",
         "none",
         choices=DESCRIPTORS,
     )

@@ -1,4 +1,4 @@
-"""What epochs leave: curves, the next learning rate, the best so far, checkpoints.
+"""Around the epochs of a training: optimizer and its rate, curves, checkpoints.
 
 A checkpoint is written whole, and read without running code from it.
 """
@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from sekgnn.checks import require
 from sekgnn.errors import ConfigError, ModelFileError, OutputError
 from sekgnn.files import write_atomically
 from sekgnn.kernel import clock
@@ -25,7 +26,9 @@ from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
 from sekgnn.training.run_record import is_better_high
 
+_ITERATIONS = 5  # of L-BFGS per epoch
 _LEAST_RATE = 1e-6
+_WRITING = 0.05  # of the time
 _CHECKPOINT_KEYS = {"model", "optimizer", "best", "curves", "seconds", "scale"}
 
 
@@ -79,6 +82,34 @@ class History:
                 writer.writerows(rows)
         except OSError as error:
             raise OutputError(f"cannot write {self.file}: {error.strerror}.") from error
+
+
+def make_optimizer(model: GraphModel, config: RunConfig) -> torch.optim.Optimizer:
+    """Return the optimizer of what a model learns.
+
+    Raises:
+        MissingExtraError: If its package is not installed.
+    """
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    if config.optimizer == "lbfgs":
+        return torch.optim.LBFGS(
+            parameters,
+            lr=1.0,  # the line search finds the step
+            max_iter=_ITERATIONS,
+            max_eval=25 * _ITERATIONS,
+            history_size=50,
+            tolerance_grad=0.0,
+            tolerance_change=0.0,
+            line_search_fn="strong_wolfe",
+        )
+    more: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
+    if config.optimizer == "soap":
+        package = require("pytorch_optimizer", "soap")
+        soap: torch.optim.Optimizer = package.SOAP(parameters, **more)
+        return soap
+    adam = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer]
+    # fused: one pass over all parameters, on the CPU too
+    return adam(parameters, **more, fused=True)
 
 
 class Rate:
@@ -154,15 +185,11 @@ def best_epoch(curves: dict[str, list[float]], monitor: str | None) -> int:
 
 
 class Pace:
-    """Says when to write again, so that writing takes at most a share of the time.
+    """Says when to write again, so that writing takes at most 5 % of the time."""
 
-    Args:
-        share: Of the time; 1 writes always.
-    """
-
-    def __init__(self, share: float = 0.05) -> None:
+    def __init__(self) -> None:
         """Let the first be written."""
-        self.share, self._due = share, 0.0
+        self._due = 0.0
 
     @property
     def due(self) -> bool:
@@ -175,7 +202,7 @@ class Pace:
         began = clock()
         yield
         now = clock()
-        self._due = now + (now - began) * (1 / self.share - 1)
+        self._due = now + (now - began) * (1 / _WRITING - 1)
 
 
 def write_checkpoint(content: dict[str, Any], path: Path) -> None:

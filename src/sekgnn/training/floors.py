@@ -23,13 +23,12 @@ from sekgnn.datasets.targets import TaskKind
 from sekgnn.errors import GraphInputError, MissingExtraError
 from sekgnn.fields import GRAPH_X
 from sekgnn.graphs import Graph, LabelledGraph
-from sekgnn.graphs.labelled import as_labels
+from sekgnn.graphs.graph import as_labels
 from sekgnn.graphs.packed import PackedGraphs, unpack
 from sekgnn.kernel import clock
 from sekgnn.parallel import Progress
 from sekgnn.transforms.pyg_data import pack_dataset
-from sekgnn.wl.graph_classes import graph_keys
-from sekgnn.wl.isomorphism import canonical_digest
+from sekgnn.wl.graph_classes import canonical_digest, graph_keys
 from sekgnn.wl.ladder import Rung
 from sekgnn.wl.refinement import Batch, refine
 

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sekgnn.checks import require
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
-from sekgnn.graphs.extras import require
 from sekgnn.kernel import clock
-from sekgnn.models import GraphModel, save_model
+from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
-from sekgnn.training.epochs import History, Pace, Rate, best_epoch, write_checkpoint
-from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import predict_batches, shortened
-from sekgnn.training.processes import end_with_parent, launch, undisturbed
-from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
+from sekgnn.training.epochs import (
+    History,
+    Pace,
+    Rate,
+    best_epoch,
+    make_optimizer,
+    write_checkpoint,
+)
+from sekgnn.training.objective import Objective, save_trained
+from sekgnn.training.predictions import available_device, predict_batches, shortened
+from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 EpochReport = Callable[[int, dict[str, float]], None]
 """Called with the number of finished epochs and the values of the last."""
 
-_ITERATIONS = 5  # of L-BFGS per epoch
 _HELD = 2**30  # bytes of batches that L-BFGS keeps in memory
 
 
@@ -56,7 +66,6 @@ class Loop:
         config: How to train.
         seed: Of order, samples and dropout.
         output: For curves, checkpoint and the best model; ``None`` writes nothing.
-        about: What to write with the model.
 
     Attributes:
         history: The curves.
@@ -73,11 +82,10 @@ class Loop:
         config: RunConfig,
         seed: int = 0,
         output: Path | None = None,
-        about: Mapping[str, Any] | None = None,
     ) -> None:
         self.model, self.objective, self.config = model, objective, config
         self.joined, self.train, self.watched = joined, train, watched
-        self.seed, self.output, self.about = seed, output, about
+        self.seed, self.output = seed, output
         self.history = History(None if output is None else output / CURVES_FILE)
         self.monitor = f"val_{config.monitor}" if config.keeps_best else None
         self.best_epoch = 0
@@ -108,7 +116,7 @@ class Loop:
             fabric = self.fabric = launch(self.config, self.output)
             self.module: Any = fabric.setup_module(self.model.train())
             self.module.mark_forward_method("loss_sum")
-            self.optimizer = self._optimizer()
+            self.optimizer = make_optimizer(self.model, self.config)
             self.rate = Rate(self.config, self.optimizer)
             training, watched = self._loaders()
             if saved is not None:
@@ -142,29 +150,6 @@ class Loop:
         self.model.cpu()
         self.model.load_state_dict(self.best_weights)
         self.model.eval()
-
-    def _optimizer(self) -> torch.optim.Optimizer:
-        config = self.config
-        parameters = [p for p in self.model.parameters() if p.requires_grad]
-        if config.optimizer == "lbfgs":
-            return torch.optim.LBFGS(
-                parameters,
-                lr=1.0,  # the line search finds the step
-                max_iter=_ITERATIONS,
-                max_eval=25 * _ITERATIONS,
-                history_size=50,
-                tolerance_grad=0.0,
-                tolerance_change=0.0,
-                line_search_fn="strong_wolfe",
-            )
-        more: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
-        if config.optimizer == "soap":
-            package = require("pytorch_optimizer", "soap")
-            soap: torch.optim.Optimizer = package.SOAP(parameters, **more)
-            return soap
-        adam = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer]
-        # fused: one pass over all parameters, on the CPU too
-        return adam(parameters, **more, fused=True)
 
     def _loaders(self) -> tuple[BatchLoader, BatchLoader | None]:
         """Return the batches of this process; each process must get some graphs."""
@@ -358,7 +343,7 @@ class Loop:
             return
         if is_best and models.due:
             with models.writing():
-                save_model(self.model, self.output / MODEL_FILE, self.about)
+                save_trained(self.model, self.objective, self.output)
         if history.epochs == self.config.epochs or self._is_over() or checkpoints.due:
             content = {
                 "model": self.model.state_dict(),
@@ -397,3 +382,68 @@ class Loop:
                     f"run ({cause[:300]}); remove it to start the run again."
                 ) from error
             raise
+
+
+def launch(config: RunConfig, output: Path | None) -> Fabric:
+    """Start the processes that a config asks for, and return this one's view of them.
+
+    Raises:
+        ConfigError: If this machine lacks what the config asks for.
+    """
+    from lightning_fabric import Fabric
+    from lightning_fabric.loggers.tensorboard import TensorBoardLogger
+    from lightning_fabric.plugins.environments.lightning import LightningEnvironment
+    from lightning_fabric.utilities.exceptions import MisconfigurationException
+
+    loggers: list[Any] = []
+    if config.tensorboard and output is not None:
+        require("tensorboard", "tensorboard")
+        loggers.append(TensorBoardLogger(output, name="", version="tensorboard"))
+    device = available_device(config.accelerator, config.dtype)
+    plugins: list[Any] = []
+    if config.devices * config.num_machines == 1:
+        # whatever a batch system says of tasks that have nothing to do with this one
+        plugins.append(LightningEnvironment())
+    try:
+        fabric = Fabric(
+            accelerator=device,
+            devices=config.devices,
+            num_nodes=config.num_machines,
+            strategy=config.strategy,
+            plugins=plugins,
+            loggers=loggers,
+        )
+    except (MisconfigurationException, ValueError, RuntimeError) as error:
+        raise ConfigError(
+            f"accelerator={config.accelerator!r}, devices={config.devices} and "
+            f"strategy={config.strategy!r} are not available here: {error}"
+        ) from error
+    torch.use_deterministic_algorithms(True, warn_only=device != "cpu")
+    fabric.launch()
+    return fabric
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Leave torch's random state and choice of algorithms as they were; say nothing."""
+    import lightning_fabric  # takes a while, and sets the level of its logger
+
+    strict = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    logger = logging.getLogger(lightning_fabric.__name__)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        logger.setLevel(level)
+        torch.use_deterministic_algorithms(strict, warn_only=warn_only)
+
+
+def end_with_parent() -> None:
+    """End this process if its parent is gone, as after a kill -9."""
+    parent: Any = multiprocessing.parent_process()
+    # joblib's workers know their parent, but not how to watch it
+    if parent and parent.sentinel is not None and not parent.is_alive():
+        raise SystemExit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,15 +12,17 @@ from torch import Tensor
 from torchmetrics import functional as tm
 
 from sekgnn.checks import check_choice
-from sekgnn.datasets.graph_task import GraphTask, add_graph_features
-from sekgnn.datasets.read_task import TASK_FORMATS, task_format
+from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.targets import Label, TaskKind
-from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
-from sekgnn.graphs.shards import Reader, read_manifest
+from sekgnn.errors import ConfigError, ModelFileError
+from sekgnn.graphs.shards import Reader
+from sekgnn.models import GraphModel, load_models, save_model
+from sekgnn.models.model_file import ModuleModel, read_about
 from sekgnn.models.options import Link
 from sekgnn.parsing import Size, read_as
-from sekgnn.training.batches import sampled
-from sekgnn.training.config import RunConfig
+from sekgnn.training.config import TREES, RunConfig
+from sekgnn.training.data import sampled
+from sekgnn.training.run_folder import MODEL_FILE
 
 METRICS: dict[TaskKind, tuple[str, ...]] = {
     "binary": ("accuracy", "balanced_accuracy", "f1", "auroc", "auprc"),
@@ -296,63 +297,6 @@ class Objective:
             if every or present.any()
         ]
 
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Columns whose numbers belong to the vector of a graph."""
-        return tuple((self.reader or {}).get("features", ()))
-
-    def add_features(self, task: GraphTask) -> GraphTask:
-        """Return further graphs with the features of their own that a model reads.
-
-        Raises:
-            GraphInputError: If a value is not a number.
-        """
-        descriptors = (self.reader or {}).get("descriptors", "none")
-        return add_graph_features(task, self.features, descriptors)
-
-    def reader_options(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        smiles: str | None = None,
-        skip_invalid: bool = False,
-    ) -> dict[str, Any]:
-        """Return how to read further graphs, so that they mean what those here meant.
-
-        Raises:
-            GraphInputError: If the model was trained on another format.
-        """
-        form = task_format(Path(path))
-        kept = form == "shards"
-        if kept:
-            form = read_manifest(Path(path))["reader"]["format"]
-        trained = self.reader or {}
-        known = trained.get("format")
-        if known == "benchmark" and form != "json":
-            raise GraphInputError(
-                f"the model was trained on a benchmark, whose features {path} lacks; "
-                "give graphs as JSON lines, with x as in that benchmark."
-            )
-        if known not in (None, "benchmark", form):
-            raise GraphInputError(
-                f"the model was trained on {TASK_FORMATS.get(known, known)}; {path} is "
-                f"{TASK_FORMATS.get(form, form)}, whose features mean something else."
-            )
-        if kept:
-            return {}
-        if form == "smiles":
-            return {
-                "smiles": smiles or trained.get("smiles", "smiles"),
-                "add_hydrogens": bool(trained.get("add_hydrogens", False)),
-                "skip_invalid": skip_invalid,
-            }
-        if form == "tu" and known == "tu":
-            return {
-                "node_labels": _label_numbers(self.feature_names),
-                "edge_labels": _label_numbers(self.edge_feature_names),
-            }
-        return {}
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; weights of classes are for training alone."""
         values = asdict(self)
@@ -391,11 +335,39 @@ class Objective:
         return torch.tensor(values, dtype=like.dtype, device=like.device)
 
 
-def _label_numbers(names: tuple[str, ...] | None) -> list[int] | None:
-    """Return the labels behind the one-hot columns ``label 0``, ``label 3``, ..."""
-    texts = [name.removeprefix("label ") for name in names or ()
-             if name.startswith("label ")]  # fmt: skip
-    return [int(float(text)) for text in texts] or None
+def save_trained(model: GraphModel, objective: Objective, folder: Path) -> None:
+    """Write a model to its folder, with what its outputs mean."""
+    save_model(model, folder / MODEL_FILE, {"task": objective.to_dict()})
+
+
+def read_models(path: Path) -> list[tuple[GraphModel, Objective]]:
+    """Return the models in a file or run folder, each with what its outputs mean.
+
+    Those of a folder are networks, then trees; or those of all its folds.
+
+    Raises:
+        ModelFileError: If one is damaged or foreign.
+    """
+    if path.is_dir():
+        return [pair for file in _model_files(path) for pair in read_models(file)]
+    objective = Objective.from_dict(read_about(path).get("task", {}))
+    models = load_models(path)
+    for model in models:
+        foreign, outputs = isinstance(model, ModuleModel), model.out_channels
+        if not foreign and outputs != objective.num_outputs:
+            raise ModelFileError(
+                f"{path} is damaged: its model has {outputs} outputs, and its task "
+                f"{objective.num_outputs}."
+            )
+    return [(model, objective) for model in models]
+
+
+def _model_files(folder: Path) -> list[Path]:
+    trees = (f"{name}/{MODEL_FILE}" for name in TREES)
+    names = (MODEL_FILE, f"member-*/{MODEL_FILE}", *trees)
+    files = [file for name in names for file in sorted(folder.glob(name))]
+    folds = sorted(folder.glob("fold-*"))
+    return files or [file for fold in folds for file in _model_files(fold)]
 
 
 def _unit(values: Tensor) -> tuple[float, float]:

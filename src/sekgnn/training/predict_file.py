@@ -12,17 +12,18 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from sekgnn.checks import check_choice
+from sekgnn.checks import check_choice, require
 from sekgnn.datasets import GraphTask, read_task, stream_task
-from sekgnn.datasets.read_task import task_format
+from sekgnn.datasets.graph_task import add_graph_features
+from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.files import as_cell, write_atomically
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
-from sekgnn.graphs.table import table_headings
+from sekgnn.graphs.shards import read_manifest
+from sekgnn.graphs.table import row_place, table_headings
 from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
-from sekgnn.training.predictions import predicted_columns
+from sekgnn.training.objective import Objective
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_folder import CONFIG_FILE, fold_folders, read_config
 from sekgnn.training.run_record import RunRecord
@@ -118,7 +119,7 @@ class FilePredictions:
             )
         columns: dict[str, list[Any]] = {name: [] for name in self.kept.values()}
         parts = []
-        for task, values in self._chunks(1024):
+        for task, values in self.chunks(1024):
             parts.append(self.predictor.fingerprint(task.graphs))
             for name, heading in self.kept.items():
                 columns[heading] += values[name]
@@ -163,26 +164,24 @@ class FilePredictions:
                     "columns (--columns)."
                 )
 
-    def _chunks(
-        self, size: int
-    ) -> Iterator[tuple[GraphTask, dict[Any, Sequence[Any]]]]:
+    def chunks(self, size: int) -> Iterator[tuple[GraphTask, dict[Any, Sequence[Any]]]]:
         """Yield graphs that fit the model, and the values of their columns."""
         note = self.predictor.note
         known = [name for name in self.kept if name not in _NOT_COLUMNS]
         for task in stream_task(
             self.path,
             chunk_size=size,
-            columns=[*known, *note.features],
-            on_invalid=lambda row: self.skipped.append(row.place),
-            **note.reader_options(self.path, **self.reading),
+            columns=[*known, *feature_columns(note)],
+            on_invalid=lambda row: self.skipped.append(row_place(row)),
+            **reader_options(note, self.path, **self.reading),
         ):
-            task = note.add_features(task)
+            task = with_features(task, note)
             self.predictor.check(task, str(self.path))
             self.done += len(task)
             yield task, {_ROW: task.rows, _TEXT: task.texts or (), **task.columns}
 
     def _graph_blocks(self, size: int) -> Iterator[Block]:
-        for task, values in self._chunks(size):
+        for task, values in self.chunks(size):
             columns = [(heading, values[name]) for name, heading in self.kept.items()]
             if self.on_nodes:  # a row for every node
                 rows = np.repeat(np.arange(len(task)), task.sizes).tolist()
@@ -190,20 +189,19 @@ class FilePredictions:
             yield [*columns, *self._predicted(task.graphs)]
 
     def _node_blocks(self, file: GraphFile, size: int) -> Iterator[Block]:
-        for nodes, *predicted in self.predictor.predict_items(file, batch_size=size):
+        items = self.predictor.predict_items(file, batch_size=size)
+        for nodes, mean, spread in items:
             self.done += len(nodes)
-            yield [("node", nodes.tolist()), *self._columns(*predicted)]
+            columns = self.predictor.columns(mean, spread)
+            yield [("node", nodes.tolist()), *columns.items()]
 
     def _predicted(self, graphs: Sequence[Any]) -> Block:
-        columns = self._columns(*self.predictor.predict_with_spread(graphs))
+        predicted = self.predictor.predict_with_spread(graphs)
+        columns: Block = [*self.predictor.columns(*predicted).items()]
         if not self.on_nodes:
             return columns
         nodes = [node for graph in graphs for node in range(int(graph.num_nodes))]
         return [("node", nodes), *columns]
-
-    def _columns(self, mean: Any, spread: Any) -> Block:
-        note, calibration = self.predictor.note, self.predictor.calibration
-        return [*predicted_columns(note, mean, spread, calibration).items()]
 
 
 def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
@@ -218,6 +216,64 @@ def _kept_columns(path: Path, columns: Sequence[str] | None) -> dict[Any, str]:
     if form == "smiles" and not table:
         own["smiles"] = _TEXT
     return {own.get(name, name): name for name in columns}
+
+
+def feature_columns(note: Objective) -> tuple[str, ...]:
+    """Return the columns whose numbers belong to the vector of a graph."""
+    return tuple((note.reader or {}).get("features", ()))
+
+
+def with_features(task: GraphTask, note: Objective) -> GraphTask:
+    """Return further graphs with the features of their own that a model reads."""
+    descriptors = (note.reader or {}).get("descriptors", "none")
+    return add_graph_features(task, feature_columns(note), descriptors)
+
+
+def reader_options(
+    note: Objective, path: Path, *, smiles: str | None, skip_invalid: bool
+) -> dict[str, Any]:
+    """Return how to read further graphs, so that they mean what those of training did.
+
+    Raises:
+        GraphInputError: If the model was trained on another format.
+    """
+    form = task_format(path)
+    kept = form == "shards"
+    if kept:
+        form = read_manifest(path)["reader"]["format"]
+    trained = note.reader or {}
+    known = trained.get("format")
+    if known == "benchmark" and form != "json":
+        raise GraphInputError(
+            f"the model was trained on a benchmark, whose features {path} lacks; "
+            "give graphs as JSON lines, with x as in that benchmark."
+        )
+    if known not in (None, "benchmark", form):
+        raise GraphInputError(
+            f"the model was trained on {TASK_FORMATS.get(known, known)}; {path} is "
+            f"{TASK_FORMATS.get(form, form)}, whose features mean something else."
+        )
+    if kept:
+        return {}
+    if form == "smiles":
+        return {
+            "smiles": smiles or trained.get("smiles", "smiles"),
+            "add_hydrogens": bool(trained.get("add_hydrogens", False)),
+            "skip_invalid": skip_invalid,
+        }
+    if form == "tu" and known == "tu":
+        return {
+            "node_labels": _label_numbers(note.feature_names),
+            "edge_labels": _label_numbers(note.edge_feature_names),
+        }
+    return {}
+
+
+def _label_numbers(names: tuple[str, ...] | None) -> list[int] | None:
+    """Return the labels behind the one-hot columns ``label 0``, ``label 3``, ..."""
+    texts = [name.removeprefix("label ") for name in names or ()
+             if name.startswith("label ")]  # fmt: skip
+    return [int(float(text)) for text in texts] or None
 
 
 def evaluate_run(
@@ -284,17 +340,17 @@ def evaluate_file(
     """
     predictor = Predictor.load(folder, accelerator)
     note = predictor.note
-    options = note.reader_options(path, smiles=smiles, skip_invalid=skip_invalid)
+    options = reader_options(note, Path(path), smiles=smiles, skip_invalid=skip_invalid)
     names = () if task_format(Path(path)) == "tu" else target or note.targets
     task = read_task(
         Path(path),
         names,
         kind=note.kind,
         classes=note.classes,
-        columns=note.features,
+        columns=feature_columns(note),
         **options,
     )
-    task = note.add_features(replace(task, name=Path(path).name))
+    task = with_features(replace(task, name=Path(path).name), note)
     predictor.check(task, str(path))
     kept = task.with_targets()
     if len(kept) < len(task):

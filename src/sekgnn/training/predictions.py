@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
+from sekgnn.errors import ConfigError
 from sekgnn.fields import GRAPH_NUMBER, SEEDS
 from sekgnn.files import as_cell
 from sekgnn.models import GraphModel
-from sekgnn.training.calibration import Calibration
 from sekgnn.training.objective import Objective
 
 
@@ -124,73 +124,33 @@ def shortened(batch: Any, device: torch.device) -> Any:
     return batch
 
 
-def all_metrics(
-    note: Objective,
-    predicted: Tensor,
-    y: Tensor,
-    mask: Tensor,
-    calibration: Calibration | None = None,
-) -> dict[str, float]:
-    """Return metrics of the task, of each of several targets, and of intervals.
+def available_device(accelerator: str, dtype: str | None = None) -> str:
+    """Return the kind of device behind the name of an accelerator, such as ``"cuda"``.
 
-    Predictions are probabilities ``[R, C]`` of classes, or values ``[R, T]``.
+    ``auto`` takes a GPU where there is one, else the CPU; ``gpu`` takes NVIDIA's or
+    Apple's, which have no float64.
+
+    Raises:
+        ConfigError: If there is no such device.
     """
-    table = (predicted, y, mask)
-    threshold = None if calibration is None else calibration.threshold
-    out = note.metrics(*table, threshold) | note.target_metrics(*table)
-    if calibration is not None and calibration.confidence is not None:
-        out |= calibration.metrics(note.kind, note.targets, *table)
-    return out
+    mps = torch.backends.mps.is_available()
+    present = {"cuda": torch.cuda.is_available(), "mps": mps}
+    wanted = {"auto": ("cuda", "mps"), "gpu": ("cuda", "mps"), "mps": ("mps",)}
+    if accelerator not in wanted:
+        return accelerator
+    for device in wanted[accelerator]:
+        if present[device] and not (device == "mps" and dtype == "float64"):
+            return device
+    if accelerator == "auto":
+        return "cpu"
+    why = " for float64" if mps else ""
+    raise ConfigError(
+        f"accelerator={accelerator!r} is not available here{why}: torch sees no such "
+        "device; use cpu or auto."
+    )
 
 
-def predicted_columns(
-    note: Objective,
-    predicted: NDArray[np.float64],
-    spread: NDArray[np.float64] | None = None,
-    calibration: Calibration | None = None,
-) -> dict[str, list[Any]]:
-    """Return what a model says as columns of a table, by their headings.
-
-    ``predicted`` values or labels come first, then ``probability`` of every class,
-    ``spread`` over several models (of the label's probability), and ``lower`` and
-    ``upper`` end of an interval or the ``set`` of likely labels. Predictions are as in
-    :func:`all_metrics`, and spreads of the same shape.
-    """
-    rows = np.arange(len(predicted))
-    out: dict[str, list[Any]] = {}
-    if note.classes is None:
-        for i, (name, column) in enumerate(zip(note.targets, predicted.T, strict=True)):
-            out[f"predicted {name}"] = _numbers(column, note, i)
-        spreads = () if spread is None else spread.T
-    else:
-        chosen = predicted.argmax(axis=1) if predicted.size else rows
-        if calibration is not None and calibration.threshold is not None:
-            chosen = (predicted[:, 1] > calibration.threshold).astype(np.int64)
-        out[f"predicted {note.targets[0]}"] = [note.classes[int(c)] for c in chosen]
-        for label, column in zip(note.classes, predicted.T, strict=True):
-            out[f"probability {label}"] = _numbers(column)
-        spreads = () if spread is None else spread[rows, chosen][None]
-    for name, column in zip(note.targets, spreads, strict=False):
-        out[f"spread {name}"] = _numbers(column)
-    if calibration is None or calibration.confidence is None:
-        return out
-    for i, name in enumerate(note.targets):
-        radius = calibration.radii[i]
-        if note.kind == "regression":
-            out[f"lower {name}"] = _numbers(predicted[:, i] - radius, note, i)
-            out[f"upper {name}"] = _numbers(predicted[:, i] + radius, note, i)
-            continue
-        chances, labels = predicted, note.classes or (0, 1)
-        if note.classes is None:
-            chances = np.stack([1 - predicted[:, i], predicted[:, i]], axis=1)
-        inside = 1 - chances <= radius
-        out[f"set {name}"] = [
-            "; ".join(str(labels[k]) for k in np.flatnonzero(row)) for row in inside
-        ]
-    return out
-
-
-def _numbers(
+def shown_numbers(
     values: NDArray[np.float64], note: Objective | None = None, target: int = 0
 ) -> list[str]:
     """Return seven digits; more of a target that varies by little of its size."""
@@ -211,7 +171,7 @@ def prediction_table(
 ) -> bytes:
     """Return the CSV file of test graphs: predictions beside their true targets.
 
-    ``columns`` are those of :func:`predicted_columns`; ``names``, by default the graph,
+    ``columns`` are those of ``Predictor.columns``; ``names``, by default the graph,
     say what the rows are; folds count from 1.
     """
     truth = rows.y.reshape(len(rows.y), -1)
@@ -224,7 +184,7 @@ def prediction_table(
         if note.classes is not None:
             shown: list[Any] = [note.classes[int(value)] for value in values]
         else:
-            shown = [*_numbers(values, note, target)]
+            shown = [*shown_numbers(values, note, target)]
         pairs = zip(shown, present, strict=True)
         out[f"true {name}"] = [value if known else "" for value, known in pairs]
         out[f"predicted {name}"] = columns[f"predicted {name}"]

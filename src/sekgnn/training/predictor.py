@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,20 @@ from sekgnn.models import GraphModel
 from sekgnn.models.model_file import ModuleModel
 from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.parsing import read_as
-from sekgnn.training.batches import encoding_cache, model_reads, task_source
-from sekgnn.training.build import read_models
-from sekgnn.training.calibration import Calibration
+from sekgnn.training.calibration import (
+    Calibration,
+    best_threshold,
+    blend_weights,
+)
 from sekgnn.training.config import DEVICES
-from sekgnn.training.objective import Objective
-from sekgnn.training.predictions import all_metrics, predict_batches
-from sekgnn.training.processes import available_device
-from sekgnn.training.run_folder import FOLD_FILE, MODEL_FILE, model_files
+from sekgnn.training.data import encoding_cache, model_reads, task_source
+from sekgnn.training.objective import Objective, read_models
+from sekgnn.training.predictions import (
+    available_device,
+    predict_batches,
+    shown_numbers,
+)
+from sekgnn.training.run_folder import FOLD_FILE, MODEL_FILE
 from sekgnn.training.run_record import RECORD_FILE, FoldRecord
 from sekgnn.training.training import Trained
 
@@ -87,13 +94,14 @@ class Predictor:
         """
         check_choice("accelerator", accelerator, DEVICES)
         folder = Path(path)
-        files = [folder]
         calibration = None
-        if folder.is_dir():
+        if not folder.is_dir():
+            pairs = read_models(folder)
+        else:
             finished = (folder / RECORD_FILE).is_file()
             folds = sorted(folder.glob("fold-*"))
-            files = model_files(folder) if finished or not folds else []
-            if not files:
+            pairs = read_models(folder) if finished or not folds else []
+            if not pairs:
                 raise ModelFileError(
                     f"{path} holds no {MODEL_FILE}; it is not a run folder, or the run "
                     "has not got far enough: repeat its command to continue it."
@@ -102,7 +110,6 @@ class Predictor:
                 text = f"the run in {path} has not finished; its best model is used."
                 warnings.warn(text, GraphInputWarning, stacklevel=2)
             calibration = _read_calibration(folds or [folder])
-        pairs = [pair for file in files for pair in read_models(file)]
         models, notes = [model for model, _ in pairs], [note for _, note in pairs]
         for model in models:
             model.to(available_device(accelerator, model.precision))
@@ -115,7 +122,7 @@ class Predictor:
         if model.edge_channels:
             pairs += [("edge", note.edge_feature_names, task.edge_feature_names)]
         width = max(model.graph_channels for model in self.models)
-        if width != len(task.graph_feature_names):
+        if width > len(task.graph_feature_names):  # what only trees read may follow
             raise GraphInputError(
                 f"{source} does not fit the model, which reads "
                 f"{width} features of graphs beside them; predict from "
@@ -187,6 +194,43 @@ class Predictor:
         spread = each.std(dim=0).numpy() if len(each) > 1 else None
         return (weights * each).sum(dim=0).numpy(), spread
 
+    def calibrate(self, members: Sequence[Trained]) -> None:
+        """Measure what validation graphs say about the mean of the fitted models."""
+        config, note = members[0].training.config, self.note
+        weighted = bool(config.blend) and config.watched == "val"
+        if not weighted and config.confidence is None and config.threshold is None:
+            return
+
+        def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
+            rows = [member.evaluate(part) for member in members]
+            mean, _ = self.join(one.out for one in rows)
+            return torch.from_numpy(mean), rows[0].y, rows[0].mask
+
+        known = Calibration()
+        if weighted:
+            known = Calibration(weights=self._fitted_weights(members))
+            self.calibration = known  # the rest is about the weighted mean
+        if config.confidence is not None:
+            fitted = Calibration.fit(note, config.confidence, *said("calibration"))
+            known = replace(fitted, weights=known.weights)
+        if config.threshold is not None:
+            cut = best_threshold(note, config.threshold, *said("val"))
+            known = replace(known, threshold=cut)
+        self.calibration = known
+
+    def _fitted_weights(
+        self, members: Sequence[Trained]
+    ) -> tuple[tuple[str, float], ...]:
+        """Return the weight of every kind of model, by the validation graphs."""
+        rows = [member.evaluate("val") for member in members]
+        kinds = model_kinds(self.models)
+        each: dict[str, list[Tensor]] = {kind: [] for kind in kinds}
+        for kind, note, one in zip(kinds, self.notes, rows, strict=True):
+            each[kind].append(note.predictions(one.out).double())
+        means = [torch.stack(outputs).mean(0) for outputs in each.values()]
+        weights = blend_weights(self.note, means, rows[0].y, rows[0].mask)
+        return tuple(zip(each, weights, strict=True))
+
     @property
     def weights(self) -> Tensor:
         """The share of every model in the mean, float64 ``[M]``."""
@@ -214,10 +258,8 @@ class Predictor:
                 )
         if not len(graphs):
             return np.empty((0, 0), dtype=np.float32)
-        sources = self._sources([self._read(data) for data in graphs])
         vectors = []
-        for model, source in zip(self.models, sources, strict=True):
-            batches = source.batches(np.arange(len(graphs)), batch_size)
+        for model, batches in self.batches(graphs, batch_size):
             with torch.inference_mode():
                 rows = [
                     model.represent(model.prepare(batch.to(model.device)))
@@ -225,6 +267,14 @@ class Predictor:
                 ]
             vectors.append(torch.cat(rows).cpu().numpy().astype(np.float32))
         return np.concatenate(vectors, axis=1)
+
+    def batches(
+        self, graphs: Sequence[Any], batch_size: int
+    ) -> Iterator[tuple[GraphModel, Iterable[Any]]]:
+        """Yield every model with the batches of graphs that it reads."""
+        sources = self._sources([self._read(data) for data in graphs])
+        for model, source in zip(self.models, sources, strict=True):
+            yield model, source.batches(np.arange(len(graphs)), batch_size)
 
     def _sources(self, data: NodeTask | Sequence[Any]) -> list[BatchSource]:
         """Return the source of every model's batches; like models share one."""
@@ -254,6 +304,11 @@ class Predictor:
         """Return the fields of a graph that models read, with empty targets."""
         from torch_geometric.data import Data
 
+        if not hasattr(data, "edge_index"):
+            raise GraphInputError(
+                f"PyG Data is needed, got {type(data).__name__} {data!r:.40}; "
+                "sekgnn.load(run).predict takes SMILES and graphs of other libraries."
+            )
         rows = int(data.num_nodes) if self.models[0].level == "node" else 1
         fields: dict[str, Any] = {
             "edge_index": data.edge_index,
@@ -323,8 +378,67 @@ class Predictor:
             mean, _ = self._mean(self._sources(data), np.arange(len(data)), 1024)
         else:
             mean = self.predict(data.graphs)
-        predicted = torch.from_numpy(mean)
-        return all_metrics(self.note, predicted, *data.targets(), self.calibration)
+        return self.measure(torch.from_numpy(mean), *data.targets())
+
+    def measure(self, predicted: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
+        """Return metrics of the task, of each of several targets, and of intervals.
+
+        Predictions are probabilities ``[R, C]`` of classes, or values ``[R, T]``.
+        """
+        note, known, table = self.note, self.calibration, (predicted, y, mask)
+        threshold = None if known is None else known.threshold
+        out = note.metrics(*table, threshold) | note.target_metrics(*table)
+        if known is not None and known.confidence is not None:
+            out |= known.metrics(note.kind, note.targets, *table)
+        return out
+
+    def columns(
+        self,
+        predicted: NDArray[np.float64],
+        spread: NDArray[np.float64] | None = None,
+    ) -> dict[str, list[Any]]:
+        """Return predictions as columns of a table, by their headings.
+
+        ``predicted`` values or labels come first, then ``probability`` of every class,
+        ``spread`` over several models (of the label's probability), and ``lower`` and
+        ``upper`` end of an interval or the ``set`` of likely labels. Arguments are what
+        :meth:`join` returns.
+        """
+        note, known = self.note, self.calibration
+        rows = np.arange(len(predicted))
+        out: dict[str, list[Any]] = {}
+        if note.classes is None:
+            for i, (name, column) in enumerate(
+                zip(note.targets, predicted.T, strict=True)
+            ):
+                out[f"predicted {name}"] = shown_numbers(column, note, i)
+            spreads = () if spread is None else spread.T
+        else:
+            chosen = predicted.argmax(axis=1) if predicted.size else rows
+            if known is not None and known.threshold is not None:
+                chosen = (predicted[:, 1] > known.threshold).astype(np.int64)
+            out[f"predicted {note.targets[0]}"] = [note.classes[int(c)] for c in chosen]
+            for label, column in zip(note.classes, predicted.T, strict=True):
+                out[f"probability {label}"] = shown_numbers(column)
+            spreads = () if spread is None else spread[rows, chosen][None]
+        for name, column in zip(note.targets, spreads, strict=False):
+            out[f"spread {name}"] = shown_numbers(column)
+        if known is None or known.confidence is None:
+            return out
+        for i, name in enumerate(note.targets):
+            radius = known.radii[i]
+            if note.kind == "regression":
+                out[f"lower {name}"] = shown_numbers(predicted[:, i] - radius, note, i)
+                out[f"upper {name}"] = shown_numbers(predicted[:, i] + radius, note, i)
+                continue
+            chances, labels = predicted, note.classes or (0, 1)
+            if note.classes is None:
+                chances = np.stack([1 - predicted[:, i], predicted[:, i]], axis=1)
+            inside = 1 - chances <= radius
+            out[f"set {name}"] = [
+                "; ".join(str(labels[k]) for k in np.flatnonzero(row)) for row in inside
+            ]
+        return out
 
 
 def model_kinds(models: Sequence[GraphModel]) -> list[str]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from sekgnn.datasets import GraphTask
@@ -15,17 +20,24 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.files import make_folder, write_files
 from sekgnn.parallel import Progress
 from sekgnn.provenance import package_versions, source_commit
-from sekgnn.training.baseline import make_baseline, summarise_baseline
+from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.config import RunConfig
-from sekgnn.training.fold import run_fold
-from sekgnn.training.loop import EpochReport
-from sekgnn.training.molecules import chosen_config
-from sekgnn.training.processes import available_device, run_processes
+from sekgnn.training.data import load_data
+from sekgnn.training.loop import EpochReport, NotFiniteError
+from sekgnn.training.predictions import (
+    available_device,
+    prediction_table,
+)
+from sekgnn.training.predictor import Predictor
+from sekgnn.training.processes import run_processes
 from sekgnn.training.run_folder import (
+    CHECKPOINT_FILE,
     CURVES_FILE,
     FOLD_FILE,
+    MODEL_FILE,
     check_same_config,
     check_same_data,
+    chosen_config,
     fold_folders,
     locked,
     member_folders,
@@ -38,11 +50,11 @@ from sekgnn.training.run_record import (
     RECORD_FILE,
     FoldRecord,
     RunRecord,
+    is_better_high,
     selected_on,
     summarise,
 )
-from sekgnn.training.sources import load_data
-from sekgnn.training.training import Training
+from sekgnn.training.training import Trained, Training, share_of
 
 _Work = tuple[int, int | None, Path]
 """Number of a split, of a network where there are several, and their folder."""
@@ -154,6 +166,147 @@ def train(
             ) from error
         record.save(folder)
     return record
+
+
+def run_fold(
+    training: Training,
+    number: int,
+    folder: Path,
+    baseline: Baseline | None = None,
+    *,
+    progress: Progress | None = None,
+    report: EpochReport | None = None,
+    tested: Callable[[FoldRecord], object] | None = None,
+) -> FoldRecord:
+    """Train and test split ``number`` in ``folder``, or return what it holds already.
+
+    Takes and raises what :meth:`Training.fit` does, and a baseline to report beside it;
+    ``tested`` is called with the record before that begins.
+    """
+    finished = folder / FOLD_FILE
+    if finished.is_file():
+        record = FoldRecord.load(finished)
+        if baseline is None or record.baseline:
+            return record
+        record = replace(record, baseline=baseline.fold(number, (), record.seconds))
+        write_files(folder, {FOLD_FILE: json.dumps(asdict(record)).encode()})
+        return record
+    told: dict[str, Any] = {"progress": progress, "report": report}
+    tried: list[dict[str, Any]] = []
+    if training.config.grid:
+        best, tried = fit_points(training, number, folder, **told)
+        members = [best]
+    else:
+        members = training.fit_members(number, folder, **told)
+    record, table = _tested(training, members, tried)
+    text = json.dumps(asdict(record)).encode()
+    write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
+    if baseline is not None:
+        if tested is not None:
+            tested(record)
+        found = baseline.fold(number, members, record.seconds)
+        record = replace(record, baseline=found)
+        write_files(folder, {FOLD_FILE: json.dumps(asdict(record)).encode()})
+    for member in member_folders(folder, training.config.ensemble):
+        (member / CHECKPOINT_FILE).unlink(missing_ok=True)
+    for point in point_folders(folder, len(tried)):
+        shutil.rmtree(point, ignore_errors=True)
+    return record
+
+
+def _tested(
+    training: Training,
+    members: Sequence[Trained],
+    tried: list[dict[str, Any]],
+) -> tuple[FoldRecord, bytes]:
+    """Return the record of a training's models, and the table of their predictions."""
+    first, number = members[0], members[0].number
+    predictor = Predictor.of(members)
+    predictor.calibrate(members)
+    tested = [member.evaluate() for member in members]
+    mean, spread = predictor.join(rows.out for rows in tested)
+    truth = tested[0].y, tested[0].mask
+    alone = {}
+    if len(members) > 1:
+        for i, (member, rows) in enumerate(zip(members, tested, strict=True), start=1):
+            name = f"network {i}" if member.model.learns else member.model.name
+            own = member.note.predictions(rows.out)
+            alone[name] = _of_test(Predictor.of([member]).measure(own, *truth))
+    split = training.splits[number]
+    spent = [one["seconds"] for one in tried] or [one.seconds for one in members]
+    known = predictor.calibration
+    record = FoldRecord(
+        split={
+            part: np.sort(chosen).tolist()
+            for part in ("train", "val", "calibration", "test")
+            if (chosen := getattr(split, part)).size
+        },
+        curves=first.curves,
+        kept_epoch=first.kept_epoch,
+        metrics=_of_test(predictor.measure(torch.from_numpy(mean), *truth)),
+        seconds=sum(spent),
+        members=alone,
+        calibration={} if known is None else asdict(known),
+        tried=tried,
+    )
+    columns = predictor.columns(mean, spread)
+    names = training.data.names(tested[0].graph.tolist())
+    return record, prediction_table(first.note, tested[0], columns, number + 1, names)
+
+
+def _of_test(metrics: dict[str, float]) -> dict[str, float]:
+    return {f"test_{name}": value for name, value in metrics.items()}
+
+
+def fit_points(
+    training: Training,
+    number: int,
+    output: Path,
+    *,
+    progress: Progress | None = None,
+    report: EpochReport | None = None,
+) -> tuple[Trained, list[dict[str, Any]]]:
+    """Fit every point of the config's grid to one split and take the best.
+
+    That is the one whose kept epoch has the best monitor on the validation graphs of
+    this split, of equal ones the first. Test graphs are not looked at. Every point has
+    the seeds of a network without a grid; one whose loss is not finite drops out. Takes
+    and raises what :meth:`Training.fit` does.
+
+    Returns:
+        The model that was chosen, whose files are in ``output``, and what was
+        tried: see :class:`~sekgnn.training.FoldRecord`.
+    """
+    config, monitor = training.config, f"val_{training.config.monitor}"
+    sign = 1 if is_better_high(monitor) else -1
+    folders = point_folders(output, len(config.points))
+    tried: list[dict[str, Any]] = []
+    best: Trained | None = None
+    chosen, top = 0, -math.inf
+    for i, (point, folder) in enumerate(zip(config.points, folders, strict=True)):
+        candidate = training.change(config.at(point))
+        tell = share_of(progress, i, len(folders))
+        try:
+            trained = candidate.fit(number, output=folder, progress=tell, report=report)
+        except NotFiniteError as error:
+            why = {"failed": str(error), "seconds": 0.0}
+            tried.append({"point": point, "chosen": False, **why})
+            if best is None and i == len(folders) - 1:
+                raise
+            continue
+        value = trained.curves[monitor][trained.kept_epoch - 1]
+        tried.append({
+            "point": point, "chosen": False, "kept_epoch": trained.kept_epoch,
+            monitor: value, "seconds": trained.seconds,
+        })  # fmt: skip
+        rank = -math.inf if math.isnan(value) else sign * value
+        if best is None or rank > top:
+            best, chosen, top = trained, i, rank
+    assert best is not None  # as the last point would have raised
+    tried[chosen]["chosen"] = True
+    files = (MODEL_FILE, CURVES_FILE)
+    write_files(output, {name: (folders[chosen] / name).read_bytes() for name in files})
+    return best, tried
 
 
 def default_folder(config: RunConfig) -> Path:

@@ -24,7 +24,7 @@ from sekgnn.training.run_folder import read_config
 
 _SPACES = Path(__file__).with_name("spaces")
 SPACE_NAMES = tuple(sorted(file.stem for file in _SPACES.glob("*.yaml")))
-"""The paper's search spaces for SEK-GIN, which lie beside this file."""
+"""The paper's search spaces for SEK-GIN, and one for tables of molecules."""
 
 _SECTIONS = {item.name: item.metadata["section"] for item in config_fields()}
 _TYPES = {item.name: str(item.type).split(" | ")[0] for item in config_fields()}
@@ -142,7 +142,7 @@ class SearchSpace:
 
 
 def load_space(name: str | os.PathLike[str]) -> SearchSpace:
-    """Return a space of the paper by name, or the one in a YAML file.
+    """Return a space that has a name, or the one in a YAML file.
 
     Raises:
         ConfigError: If there is none, or it is wrong.
@@ -152,7 +152,7 @@ def load_space(name: str | os.PathLike[str]) -> SearchSpace:
     if not Path(name).is_file():
         known = ", ".join(SPACE_NAMES)
         raise ConfigError(
-            f"there is no file {name}, nor a space of this name; the paper's are "
+            f"there is no file {name}, nor a space of this name; there are "
             f"{known}.{nearest(name, SPACE_NAMES)}"
         )
     return SearchSpace.from_dict(read_config(name))

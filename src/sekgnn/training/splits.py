@@ -26,7 +26,7 @@ from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.datasets.targets import is_missing
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.molecules import scaffold
-from sekgnn.parsing import Size, parse_as
+from sekgnn.parsing import Size, parse_json, read_as
 from sekgnn.training.calibration import least_graphs
 from sekgnn.training.config import RunConfig
 
@@ -196,27 +196,27 @@ def inner_split(
     return np.delete(train, chosen), train[chosen]
 
 
-def calibration_parts(
+def with_calibration(
     config: RunConfig, data: GraphTask, splits: Sequence[Split]
-) -> tuple[list[Split], list[Positions]]:
-    """Cut the graphs that calibrate intervals off those that choose.
+) -> list[Split]:
+    """Return the splits with the graphs that calibrate intervals.
 
-    Half of the validation graphs of every split, stratified, or as many as the
-    confidence needs; all of them where they choose nothing, and none without intervals.
+    They are half of the validation graphs of every split, stratified, or as many as the
+    confidence needs, and choose nothing; all of them where none chooses, and none
+    without intervals.
 
     Raises:
         GraphInputError: If there are too few for both, or targets are of nodes, which
             are not drawn one by one.
     """
-    nothing = [split.val[:0] for split in splits]
     if config.confidence is None:
-        return list(splits), nothing
+        return list(splits)
     if data.level != "graph":
         raise GraphInputError("confidence is for targets of graphs, not of nodes.")
     needed = least_graphs(config.confidence)
-    cut, parts, classes = list(splits), nothing, data.class_numbers
+    cut, classes = [], data.class_numbers
     for number, split in enumerate(splits):
-        part = split.val
+        part = kept = split.val
         if config.validation_chooses:
             count = part.size
             size = max(count - count // 2, needed)
@@ -231,9 +231,8 @@ def calibration_parts(
             seeds = np.random.SeedSequence([config.seed, number, 4])
             own = None if classes is None else classes[part]
             taken = _fair_parts((size,), count, own, np.random.default_rng(seeds)) == 1
-            cut[number] = replace(split, val=part[~taken])
-            part = part[taken]
-        parts[number] = part
+            kept, part = part[~taken], part[taken]
+        cut.append(replace(split, val=kept, calibration=part))
         for name, known in zip(data.target_names, data.mask[part].sum(0), strict=True):
             if known < needed:
                 where = "" if len(splits) == 1 else f", fold {number + 1}"
@@ -242,7 +241,7 @@ def calibration_parts(
                     f"{config.confidence:g} needs {needed} validation graphs, there "
                     f"are {known}; use a larger val_fraction or a smaller confidence."
                 )
-    return cut, parts
+    return cut
 
 
 def graph_groups(config: RunConfig, data: GraphTask) -> Positions | None:
@@ -454,20 +453,23 @@ class _Lists(TypedDict):
 def read_split(path: str | Path, count: int) -> Split:
     """Read a split from JSON: ``{"train": [...], "val": [...], "test": [...]}``.
 
-    Positions count from 0; graphs that are in no list are left out.
+    Positions count from 0; graphs that are in no list are left out. Chemprop's
+    ``splits.json`` is read too: such an object as the one item of a list, and perhaps
+    ``"0-4,7"`` in place of a list of positions.
 
     Raises:
         GraphInputError: If the file is wrong, a list missing or empty, or a position
             out of range or repeated.
     """
     try:
-        lists: Any = parse_as(_Lists, Path(path).read_text(encoding="utf-8-sig"))
+        values = parse_json(Path(path).read_text(encoding="utf-8-sig"))
+        lists: Any = read_as(_Lists, _as_lists(values, count))
     except OSError as error:
         raise GraphInputError(f"cannot read the split {path}: {error}") from error
     except ValueError as error:
         raise GraphInputError(
             f"the split {path} is not a JSON object of the lists train, val and test, "
-            f"of positions from 0: {error}"
+            f"of positions from 0, nor chemprop's splits.json: {error}"
         ) from error
     for part in _PARTS:
         if not lists[part]:
@@ -485,6 +487,38 @@ def read_split(path: str | Path, count: int) -> Split:
             f"the split {path}: graph {chosen[times.argmax()]} is in it twice."
         )
     return split
+
+
+def _as_lists(values: Any, count: int) -> Any:
+    """Return a split as an object of lists, if chemprop wrote it in another form.
+
+    Raises:
+        ValueError: If it holds several splits, or ranges that cannot be read.
+    """
+    if isinstance(values, list):
+        if len(values) != 1:
+            raise ValueError(f"it is a list of {len(values)} splits; keep one of them")
+        (values,) = values
+    if not isinstance(values, dict):
+        return values
+    return {
+        part: _positions(numbers, count) if isinstance(numbers, str) else numbers
+        for part, numbers in values.items()
+    }
+
+
+def _positions(ranges: str, count: int) -> list[int]:
+    """Return the positions in ranges such as ``0-4,7``; few more than ``count``."""
+    out: list[int] = []
+    for text in ranges.split(","):
+        first, _, last = text.partition("-")
+        begin, end = int(first), int(last or first)
+        if not begin <= end < count:
+            raise ValueError(f"{text!r} is no range of positions in 0..{count - 1}")
+        out += range(begin, end + 1)
+        if len(out) > count:  # one is in it twice
+            break
+    return out
 
 
 def check_training_classes(

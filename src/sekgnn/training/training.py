@@ -17,17 +17,11 @@ from sekgnn.datasets.graph_task import set_weights
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.files import make_folder
 from sekgnn.kernel import clock
-from sekgnn.models import Forest, GraphModel, save_model
+from sekgnn.models import Forest, GraphModel
 from sekgnn.models.graph_model import check_pairs
 from sekgnn.models.hop_encoder import HopEncoder
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
 from sekgnn.parallel import Progress
-from sekgnn.training.batches import (
-    encoding_cache,
-    model_reads,
-    sampled,
-    task_source,
-)
 from sekgnn.training.build import freeze, make_model, start_from
 from sekgnn.training.closed_form import (
     aim_at_the_rest,
@@ -36,13 +30,23 @@ from sekgnn.training.closed_form import (
     solve_skip,
 )
 from sekgnn.training.config import TREES_READ, RunConfig
+from sekgnn.training.data import (
+    encoding_cache,
+    load_data,
+    model_reads,
+    sampled,
+    task_source,
+)
 from sekgnn.training.epochs import History, check_checkpoint, read_checkpoint
 from sekgnn.training.loop import EpochReport, Loop
-from sekgnn.training.objective import Objective
+from sekgnn.training.objective import Objective, save_trained
 from sekgnn.training.predictions import Rows, predict_batches
-from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, MODEL_FILE
-from sekgnn.training.sources import load_data
-from sekgnn.training.splits import calibration_parts, make_splits
+from sekgnn.training.run_folder import (
+    CHECKPOINT_FILE,
+    CURVES_FILE,
+    member_folders,
+)
+from sekgnn.training.splits import make_splits, with_calibration
 
 _ABSURD = 100.0  # times the loss of saying the same of all training graphs
 _KEPT = 4  # sets of hops and encodings in memory; each may be as large as the data
@@ -53,7 +57,8 @@ class Trained:
     """A fitted model, with the weights that were kept, in evaluation mode.
 
     Attributes:
-        training: What fitted it, and can evaluate it.
+        training: What fitted it.
+        number: Of the split it was fitted to, from 0.
         note: What its outputs mean.
         curves: One value per epoch of everything that was measured.
         kept_epoch: The epoch, from 1, of these weights.
@@ -61,11 +66,16 @@ class Trained:
     """
 
     training: Training
+    number: int
     model: GraphModel
     note: Objective
     curves: dict[str, list[float]]
     kept_epoch: int
     seconds: float
+
+    def evaluate(self, part: str = "test") -> Rows:
+        """Return what the model says of a part: train, val, calibration or test."""
+        return predict_batches(self.model, self.training.batches(self.number, part))
 
 
 class Training:
@@ -85,7 +95,6 @@ class Training:
         data: The graphs that have a target.
         kind: The kind of task.
         splits: Positions of graphs among them, one split per training.
-        calibrating: Positions of the graphs that calibrate intervals, of each.
 
     Raises:
         ConfigError: If a key cannot work.
@@ -99,7 +108,7 @@ class Training:
         >>> config = RunConfig(model="gin", hidden_channels=4, epochs=2)
         >>> training = Training(config, networkx_task(graphs, list(range(20))))
         >>> trained = training.fit()
-        >>> training.evaluate(trained).metrics(trained.note).keys()
+        >>> trained.evaluate().metrics(trained.note).keys()
         dict_keys(['mae', 'mse', 'rmse', 'log10_mse', 'r2'])
     """
 
@@ -124,7 +133,7 @@ class Training:
         self.kind = self.data.kind
         if splits is None:
             splits = make_splits(config, self.data, data_root)
-        self.splits, self.calibrating = calibration_parts(config, self.data, splits)
+        self.splits = with_calibration(config, self.data, splits)
         self.cache = cache
         self._sources: dict[Any, BatchSource] = {}
         self._kept: dict[Any, Any] = {}
@@ -132,18 +141,19 @@ class Training:
 
     def _set(self, config: RunConfig) -> None:
         self.config = config
-        self._first: GraphModel | None = self._new_model(0)
-        self.model_config = self._first.to_config()
-        self.num_parameters = self._first.num_parameters * config.ensemble
+        model = self._new_model(0)
+        self._first: GraphModel | None = model
+        self.model_config = model.to_config()
+        self.num_parameters = model.num_parameters * config.ensemble
         if isinstance(self.data, NodeTask):
-            check_seeds(self._first, config)
-        self._reads = model_reads(self._first, self.data)
+            check_seeds(model, config)
+        self._reads = model_reads(model, self.data)
         sizes = np.sort(self.data.sizes)[-config.batch_size :].tolist()
-        check_pairs(self._first, sizes, self.data.name)
+        check_pairs(model, sizes, self.data.name)
         goal = self.objective(0)
-        self._first.check_task(goal.link, len(self.data))
-        if type(self._first).check_graph is not GraphModel.check_graph:
-            self.data.check(self._first.check_graph)
+        model.check_task(goal.link, len(self.data))
+        if type(model).check_graph is not GraphModel.check_graph:
+            self.data.check(model.check_graph)
         if config.start_from is not None:  # what does not fit shows now
             start_from(self._new_model(0), goal, config.start_from)
         for trees in config.blend:  # what they cannot read shows before training
@@ -236,12 +246,10 @@ class Training:
         self._sources[key] = source  # now the last to be dropped
         return source
 
-    def _batches(self, number: int, part: str) -> BatchLoader:
+    def batches(self, number: int, part: str) -> BatchLoader:
         """Return the batches of train, val, calibration or test of a split, or all."""
         if part == "all":
             chosen = np.arange(len(self.data))
-        elif part == "calibration":
-            chosen = self.calibrating[number]
         else:
             chosen = getattr(self.splits[number], part)
         return self.prepare().batches(chosen, max(self.config.batch_size, 256))
@@ -282,10 +290,41 @@ class Training:
         fitted = self._descend if model.learns else self._solve
         trained = fitted(model, note, number, member, *told)
         if output is not None:
-            about = {"task": trained.note.to_dict()}
-            save_model(model, output / MODEL_FILE, about)
+            save_trained(model, trained.note, output)
         self._compare(trained.curves, trained.note, number)
         return trained
+
+    def fit_members(
+        self,
+        number: int = 0,
+        output: Path | None = None,
+        *,
+        progress: Progress | None = None,
+        report: EpochReport | None = None,
+    ) -> list[Trained]:
+        """Fit the networks of one split, then the trees to blend them with.
+
+        Takes and raises what :meth:`fit` does.
+        """
+        count = self.config.ensemble
+        folders: list[Any] = [None] * count
+        if output is not None:
+            folders = member_folders(output, count)
+        members = [
+            self.fit(
+                number,
+                member,
+                output=folder,
+                progress=share_of(progress, member, count),
+                report=report,
+            )
+            for member, folder in enumerate(folders)
+        ]
+        for trees in self.config.blend:
+            folder = None if output is None else output / trees
+            beside = self.change(self.tree_config(trees))
+            members.append(beside.fit(number, output=folder))
+        return members
 
     def _descend(
         self,
@@ -299,7 +338,7 @@ class Training:
     ) -> Trained:
         """Train a network by epochs, and solve the layers that are to be solved."""
         config, split = self.config, self.splits[number]
-        train, val = (self._batches(number, part) for part in ("train", "val"))
+        train, val = (self.batches(number, part) for part in ("train", "val"))
         saved = None
         if output is not None and (output / CHECKPOINT_FILE).exists():
             path = output / CHECKPOINT_FILE
@@ -321,13 +360,12 @@ class Training:
             config,
             fold_seeds(config.seed, number, member)[1],
             output,
-            {"task": note.to_dict()},
         )
         loop.run(saved, progress, report)
         if config.closed_form in ("after", "both"):
             solve_head(model, note, train, val)
         curves, seconds = loop.history.curves, loop.history.seconds
-        return Trained(self, model, note, curves, loop.best_epoch, seconds)
+        return Trained(self, number, model, note, curves, loop.best_epoch, seconds)
 
     def _solve(
         self,
@@ -340,23 +378,21 @@ class Training:
         report: EpochReport | None,
     ) -> Trained:
         """Fit a model without epochs; its curves have one value each."""
-        train, val = (self._batches(number, part) for part in ("train", "val"))
+        train, val = (self.batches(number, part) for part in ("train", "val"))
         began = clock()
         model.fit_inputs(lambda: train)
         if isinstance(model, Forest):
             seed, _ = fold_seeds(self.config.seed, number, member)
             grow_forest(model, note, train, seed)
         elif model.fits_itself:
-            model.fit_at_once(
-                note, train, val, self._batches(number, "all"), self._kept
-            )
+            model.fit_at_once(note, train, val, self.batches(number, "all"), self._kept)
         else:
             solve_skip(model, note, train, val)
-        trained = Trained(self, model.eval(), note, {}, 1, clock() - began)
-        row = {"train_loss": self.evaluate(trained, number, "train").loss(note)}
+        trained = Trained(self, number, model.eval(), note, {}, 1, clock() - began)
+        row = {"train_loss": trained.evaluate("train").loss(note)}
         watched = self.config.watched
         if watched is not None:
-            rows = self.evaluate(trained, number, watched)
+            rows = trained.evaluate(watched)
             row[f"{watched}_loss"] = rows.loss(note)
             for name, value in rows.metrics(note).items():
                 row[f"{watched}_{name}"] = value
@@ -388,9 +424,12 @@ class Training:
             )
             warnings.warn(text, GraphInputWarning, stacklevel=3)
 
-    def evaluate(self, trained: Trained, number: int = 0, part: str = "test") -> Rows:
-        """Return what a model says of a part: train, val, calibration or test."""
-        return predict_batches(trained.model, self._batches(number, part))
+
+def share_of(progress: Progress | None, number: int, count: int) -> Progress | None:
+    """Return the progress of one of several equal fits, from 0, as that of all."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(number * total + done, count * total)
 
 
 def check_seeds(model: GraphModel, config: RunConfig) -> None:

@@ -11,11 +11,10 @@ from torch_geometric.data.datapipes import functional_transform
 from torch_geometric.transforms import BaseTransform
 
 from sekgnn import fields
-from sekgnn.checks import check_choice, check_positive, check_seed
+from sekgnn.checks import check_choice, check_memory, check_positive, check_seed
 from sekgnn.graphs import SelfLoops, Undirected, from_pyg
 from sekgnn.graphs.cleaning import check_rules
 from sekgnn.hops import HopKernel, hop_pairs
-from sekgnn.memory import check_memory
 from sekgnn.parallel import resolve_threads
 from sekgnn.transforms.pyg_data import check_data, device_of
 

@@ -5,24 +5,29 @@ from typing import TYPE_CHECKING
 from sekgnn.digest import colours_of
 from sekgnn.encoding.patterns import PatternCounts
 from sekgnn.lazy import lazy_names
-from sekgnn.wl.by_name import (
+from sekgnn.wl.encodings.base import (
     EXACT_ENCODINGS,
-    TESTS,
+    ExactEncoding,
     make_exact_encoding,
-    make_test,
     register_exact_encoding,
-    register_test,
 )
-from sekgnn.wl.encodings.base import ExactEncoding
 from sekgnn.wl.encodings.ego_nets import DistanceProfile, InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks
 from sekgnn.wl.fwl import PairColouring, ThreeFWL, TwoFWL
-from sekgnn.wl.graph_classes import partition, wl_hash
+from sekgnn.wl.graph_classes import Isomorphism, partition, wl_hash
 from sekgnn.wl.hop_wl import HopColouring, KHopWL, OneWL
-from sekgnn.wl.isomorphism import Isomorphism
-from sekgnn.wl.refinement import Batch, Colouring, Refinement, Source, WLTest, refine
+from sekgnn.wl.refinement import (
+    TESTS,
+    Batch,
+    Colouring,
+    Refinement,
+    Source,
+    WLTest,
+    refine,
+    register_test,
+)
 from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
-from sekgnn.wl.verdict import Verdict, compare
+from sekgnn.wl.verdict import Verdict, compare, make_test
 
 if TYPE_CHECKING:
     from sekgnn.wl.features import WLFeatures, kernel_matrix

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.checks import require
 from sekgnn.errors import GraphInputError
 from sekgnn.files import write_atomically
-from sekgnn.graphs.extras import require
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.molecules import depict
 

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from sekgnn.checks import check_positive
 from sekgnn.digest import Colours, colour_text, number_colours
 from sekgnn.errors import GraphInputError
-from sekgnn.wl.by_name import make_test
 from sekgnn.wl.refinement import Batch, WLTest, refine
+from sekgnn.wl.verdict import make_test
 
 
 class WLFeatures(TransformerMixin, BaseEstimator):

@@ -30,7 +30,7 @@ from sekgnn.digest import (
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.wl.hop_wl import OneWL
-from sekgnn.wl.refinement import Batch, Colouring, Source, WLTest
+from sekgnn.wl.refinement import Batch, Colouring, Source, WLTest, register_test
 
 KEY_LEFT = key_of("left factor")
 KEY_RIGHT = key_of("right factor")
@@ -40,6 +40,7 @@ KEY_TRIPLE = key_of("triple of nodes")
 _SAME, _EDGE, _APART = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
+@register_test("2fwl")
 @dataclass(frozen=True)
 class TwoFWL(WLTest):
     r"""2-FWL (= 3-WL), the bound of PPGN and of many subgraph networks.
@@ -51,7 +52,6 @@ class TwoFWL(WLTest):
     and the labels of both nodes. Time O(n³) per round, memory O(n²).
     """
 
-    name = "2fwl"
     objects = "pairs"
 
     def start(self, batch: Batch, threads: int | None = None) -> PairColouring:
@@ -249,6 +249,7 @@ class PairColouring(TupleColouring):
         return out
 
 
+@register_test("3fwl")
 @dataclass(frozen=True)
 class ThreeFWL(WLTest):
     r"""3-FWL (= 4-WL), for small graphs: time O(n⁴) per round, memory O(n³).
@@ -261,7 +262,6 @@ class ThreeFWL(WLTest):
     form, as that of 2-FWL is as a bilinear one.
     """
 
-    name = "3fwl"
     objects = "triples"
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:

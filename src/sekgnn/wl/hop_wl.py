@@ -24,11 +24,12 @@ from sekgnn.hops import HopKernel, HopTable, hop_pairs
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 from sekgnn.parameters import parameter
-from sekgnn.wl.refinement import Batch, Colouring, Source, WLTest
+from sekgnn.wl.refinement import Batch, Colouring, Source, WLTest, register_test
 
 _CHUNK = 65_536
 
 
+@register_test("1wl")
 @dataclass(frozen=True)
 class OneWL(WLTest):
     r"""1-WL (paper, Algorithm 1), the bound of message-passing networks.
@@ -40,12 +41,11 @@ class OneWL(WLTest):
     memory O(n + m).
     """
 
-    name = "1wl"
-
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
         return HopColouring(batch, hop_pairs(batch.packed, 1), threads=threads)
 
 
+@register_test("khop")
 @dataclass(frozen=True)
 class KHopWL(WLTest):
     r"""K-hop 1-WL (paper, Definition 3, Eq. 2), the bound of K-hop message passing.
@@ -59,8 +59,6 @@ class KHopWL(WLTest):
             :func:`sekgnn.hops.hop_pairs`. Labels of edges count at hop 1, where a pair
             is an edge.
     """
-
-    name = "khop"
 
     num_hops: int = parameter(4, "K, number of hops of message passing")
     kernel: HopKernel = parameter(

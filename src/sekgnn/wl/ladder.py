@@ -11,8 +11,8 @@ from sekgnn.encoding.walk_encoding import Scope
 from sekgnn.wl.encodings.ego_nets import DistanceProfile, InnerFWL, InnerWL
 from sekgnn.wl.encodings.walks import Walks, walk_family
 from sekgnn.wl.fwl import ThreeFWL, TwoFWL
+from sekgnn.wl.graph_classes import Isomorphism
 from sekgnn.wl.hop_wl import KHopWL, OneWL
-from sekgnn.wl.isomorphism import Isomorphism
 from sekgnn.wl.refinement import WLTest
 from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 

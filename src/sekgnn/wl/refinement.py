@@ -31,7 +31,7 @@ from sekgnn.graphs.convert import as_labelled
 from sekgnn.graphs.graph import Graph, join_labels
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.kernel import clock
-from sekgnn.parameters import Named
+from sekgnn.parameters import Named, Registry
 
 MEMORY_LIMIT = 8 * 2**30
 """Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""
@@ -230,6 +230,26 @@ class WLTest(Named, ABC):
                 "GiB (sekgnn.wl.refinement.MEMORY_LIMIT). Use a test with less memory, "
                 "such as 1wl, khop or sek with ego scopes, or smaller graphs."
             )
+
+
+TESTS: Registry[WLTest] = Registry(
+    "test",
+    WLTest,
+    {
+        "1wl": "sekgnn.wl.hop_wl",
+        "khop": "sekgnn.wl.hop_wl",
+        "subgraph": "sekgnn.wl.sek",
+        "sek": "sekgnn.wl.sek",
+        "2fwl": "sekgnn.wl.fwl",
+        "sek2fwl": "sekgnn.wl.sek",
+        "3fwl": "sekgnn.wl.fwl",
+        "isomorphism": "sekgnn.wl.graph_classes",
+    },
+)
+"""The known tests by name, the library's from the weaker to the stronger."""
+
+register_test = TESTS.register
+"""``@register_test("name")`` makes a test of your own known."""
 
 
 @dataclass(frozen=True, eq=False)

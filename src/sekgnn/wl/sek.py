@@ -31,12 +31,13 @@ from sekgnn.wl.encodings.ego_nets import ego_net_colours
 from sekgnn.wl.encodings.walks import walk_family
 from sekgnn.wl.fwl import PairColouring, TwoFWL
 from sekgnn.wl.hop_wl import HopColouring
-from sekgnn.wl.refinement import Batch, Colouring, Source, WLTest
+from sekgnn.wl.refinement import Batch, Colouring, Source, WLTest, register_test
 
 KEY_CONTEXT = key_of("context of a node")
 DEFAULT_ENCODINGS: tuple[Encoding, ...] = walk_family()
 
 
+@register_test("subgraph")
 @dataclass(frozen=True)
 class SubgraphWL(WLTest):
     r"""Subgraph 1-WL (Definition 4, Eq. 3), the bound of GNN-AK and Nested GNN.
@@ -50,8 +51,6 @@ class SubgraphWL(WLTest):
         radius: h.
         marked: Let every node of an ego-net know its distance to the centre.
     """
-
-    name = "subgraph"
 
     radius: int = parameter(3, "h, radius of the ego-nets")
     marked: bool = parameter(False, "let nodes know their distance to the centre")
@@ -93,6 +92,7 @@ class SubgraphColouring(HopColouring):
         return [Source("nodes of the ego-net", members)]
 
 
+@register_test("sek")
 @dataclass(frozen=True)
 class SEK(WLTest):
     r"""SEK 1-WL (paper, Definition 5, Eq. 4).
@@ -113,8 +113,6 @@ class SEK(WLTest):
         kernel: ``"shortest_path"`` or ``"diffusion"``, as in
             :class:`~sekgnn.wl.hop_wl.KHopWL`.
     """
-
-    name = "sek"
 
     num_hops: int = parameter(4, "K, number of hops of message passing")
     encodings: tuple[Encoding, ...] = parameter(
@@ -162,6 +160,7 @@ class SEK(WLTest):
         return super().memory(sizes) + largest
 
 
+@register_test("sek2fwl")
 @dataclass(frozen=True)
 class SEKTwoFWL(SEK):
     r"""2-FWL whose pairs start from their type and the SEK colours of both nodes.
@@ -174,7 +173,6 @@ class SEKTwoFWL(SEK):
     K of the context.
     """
 
-    name = "sek2fwl"
     objects = "pairs"
 
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:

@@ -21,7 +21,7 @@ from tests.brute_force import distances
 
 from sekgnn.graphs import Graph, pack, petersen_graph, random_regular_graph
 from sekgnn.testing import graphs
-from sekgnn.wl.isomorphism import canonical_form
+from sekgnn.wl.graph_classes import canonical_form
 
 
 def ego(g: nx.Graph, v: int, radius: int) -> nx.Graph:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sekgnn.digest import Colours, colours_of
 from sekgnn.encoding.ragged import RaggedEncoding, Values
-from sekgnn.encoding.substructure import SubstructureEncoding
+from sekgnn.encoding.substructure import ENCODINGS, SubstructureEncoding
 from sekgnn.errors import ConfigError
 from sekgnn.graphs.packed import PackedGraphs, pack
 from sekgnn.parallel import PerThread, even_chunks, run_chunks
-from sekgnn.parameters import Named
+from sekgnn.parameters import Named, Registry, make
 from sekgnn.wl.refinement import Batch
 
+T = TypeVar("T")
 _SHOWN, _WIDTH = 3, 60
 
 
@@ -59,6 +61,24 @@ class ExactEncoding(Named, ABC):
     def memory(self, sizes: Sequence[int]) -> int:
         """Return roughly how many bytes it needs beyond the colours."""
         return 0
+
+
+EXACT_ENCODINGS: Registry[ExactEncoding] = Registry(
+    "encoding",
+    ExactEncoding,
+    {
+        "walks": "sekgnn.wl.encodings.walks",
+        "inner_wl": "sekgnn.wl.encodings.ego_nets",
+        "inner_fwl": "sekgnn.wl.encodings.ego_nets",
+        "distances": "sekgnn.wl.encodings.ego_nets",
+    },
+    fallback=ENCODINGS,
+)
+"""The known exact encodings by name; where both have a name, they come before those of
+:data:`sekgnn.encoding.ENCODINGS`."""
+
+register_exact_encoding = EXACT_ENCODINGS.register
+"""``@register_exact_encoding("name")`` makes an exact encoding of your own known."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +167,26 @@ Encoding = ExactEncoding | SubstructureEncoding
 """What a test may take."""
 
 
+def make_exact_encoding(
+    encoding: str | Mapping[str, Any] | Encoding, **parameters: Any
+) -> Encoding:
+    """Return a substructure encoding by name, for a test that takes some.
+
+    Given is a name of :data:`EXACT_ENCODINGS` or :data:`sekgnn.encoding.ENCODINGS`,
+    ``package.module:Class`` of your own, a dictionary as ``to_dict`` returns it, which
+    imports nothing, or an encoding, which is returned as it is.
+
+    Raises:
+        ConfigError: If the name or a parameter is unknown; the nearest is suggested.
+
+    Example:
+        >>> print(make_exact_encoding("walks", scope="internal", radius=1))
+        internal[h=1](l=16)
+    """
+    made: Encoding = make(EXACT_ENCODINGS, encoding, Encoding, parameters)
+    return made
+
+
 def as_exact(f: Encoding) -> ExactEncoding:
     """Return an encoding as one that gives colours."""
     if isinstance(f, ExactEncoding):
@@ -180,3 +220,21 @@ def node_colours(
         threads,
     )
     return out
+
+
+def against(
+    mine: Counter[T], theirs: Counter[T], text: Callable[[Counter[T]], str]
+) -> str:
+    """Say two different multisets, whole if ``text`` shows the difference.
+
+    Example:
+        >>> show = lambda values: "".join(sorted(values.elements()))[:3]
+        >>> against(Counter("ab"), Counter("ac"), show)
+        'ab against ac'
+        >>> against(Counter("aaab"), Counter("aaac"), show)
+        'b against c, the rest being equal'
+    """
+    a, b = text(mine), text(theirs)
+    if a != b:
+        return f"{a} against {b}"
+    return f"{text(mine - theirs)} against {text(theirs - mine)}, the rest being equal"

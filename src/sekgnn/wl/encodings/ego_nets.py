@@ -24,7 +24,11 @@ from sekgnn.graphs.graph import CsrGraph
 from sekgnn.kernel import kernel
 from sekgnn.parameters import parameter
 from sekgnn.walks.ball import local_ball
-from sekgnn.wl.encodings.base import ExactEncoding, node_colours
+from sekgnn.wl.encodings.base import (
+    ExactEncoding,
+    node_colours,
+    register_exact_encoding,
+)
 from sekgnn.wl.fwl import factors, pair_step, pair_types
 from sekgnn.wl.hop_wl import hop_step
 from sekgnn.wl.refinement import Batch
@@ -89,6 +93,7 @@ def _ball_words(batch: Batch, node: int, radius: int) -> str:
     return f"the ego-net of radius {radius}, {nodes.size} nodes with degrees {degrees}"
 
 
+@register_exact_encoding("distances")
 @dataclass(frozen=True)
 class DistanceProfile(ExactEncoding):
     """For each shell, the multiset of its nodes' edges inwards, within and outwards.
@@ -99,7 +104,6 @@ class DistanceProfile(ExactEncoding):
         num_shells: K, the shells; edges that leave the last one are not seen.
     """
 
-    name = "distances"
     beyond_words = "but joined or labelled in different ways"
 
     num_shells: int = parameter(4, "number of shells that an encoding summarises")
@@ -253,6 +257,7 @@ def ego_net_colours(
     )  # fmt: skip
 
 
+@register_exact_encoding("inner_wl")
 @dataclass(frozen=True)
 class InnerWL(ExactEncoding):
     """The multiset of stable 1-WL colours of a node's ego-net.
@@ -262,7 +267,6 @@ class InnerWL(ExactEncoding):
         marked: Let every node know its distance to the centre.
     """
 
-    name = "inner_wl"
     beyond_words = "but joined or labelled in different ways"
 
     radius: int = parameter(3, "h, radius of the ego-nets", several=True)
@@ -336,6 +340,7 @@ def ego_pair_digests(
         out[v, 0], out[v, 1] = m0 + t0, m1 + t1
 
 
+@register_exact_encoding("inner_fwl")
 @dataclass(frozen=True)
 class InnerFWL(ExactEncoding):
     r"""The multiset of stable 2-FWL colours of a node's ego-net, its centre marked.
@@ -351,7 +356,6 @@ class InnerFWL(ExactEncoding):
             as many times the time as the centre has neighbours.
     """
 
-    name = "inner_fwl"
     beyond_words = "but joined or labelled in different ways"
 
     radius: int = parameter(2, "h, radius of the ego-nets", several=True)

@@ -26,9 +26,14 @@ from sekgnn.kernel import kernel
 from sekgnn.parameters import parameter
 from sekgnn.walks.ball import WalkScope, walk_place
 from sekgnn.walks.modular import MAX_STEPS, walk_digests
-from sekgnn.wl.encodings.base import ExactEncoding, ExactValues, node_colours
+from sekgnn.wl.encodings.base import (
+    ExactEncoding,
+    ExactValues,
+    against,
+    node_colours,
+    register_exact_encoding,
+)
 from sekgnn.wl.refinement import Batch
-from sekgnn.wl.words import against
 
 Part = Literal["f1", "f2", "f3"]
 Pairs = Literal["same", "all"]
@@ -162,6 +167,7 @@ def walk_values(
         out[v, 0], out[v, 1] = centre_value(pairs, members, bounds, walks)
 
 
+@register_exact_encoding("walks")
 @dataclass(frozen=True)
 class Walks(ExactEncoding):
     r"""Random-walk encoding f1, f2, f3 of the paper, in exact arithmetic.
@@ -189,8 +195,6 @@ class Walks(ExactEncoding):
             :func:`~sekgnn.encoding.exact.encode_exact` does.
         self_loops: Walk on A + I (the paper) or on A.
     """
-
-    name = "walks"
 
     scope: Scope = parameter(
         "graph", "where the walks live: graph, ego or internal", several=True

@@ -1,4 +1,7 @@
-"""The sources of a run's batches: graphs in memory, seeds of one graph, shards."""
+"""The data that a config names, and the source of a model's batches of them.
+
+Sources are of three kinds: graphs in memory, seeds of one huge graph, shards.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +13,168 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from sekgnn.datasets.graph_task import Y_MASK, GraphTask
-from sekgnn.datasets.node_task import FEATURES, NodeTask
-from sekgnn.datasets.shard_task import ShardTask
+from sekgnn.checks import check_choice
+from sekgnn.datasets import (
+    DATASETS,
+    GraphTask,
+    NodeTask,
+    link_task,
+    node_task,
+    read_task,
+)
+from sekgnn.datasets.graph_task import Y_MASK, add_graph_features
+from sekgnn.datasets.node_task import FEATURES
+from sekgnn.datasets.read_task import task_format
+from sekgnn.datasets.shard_task import ShardTask, shard_task
+from sekgnn.datasets.targets import unit_of
 from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.node_ranges import RangePlan, check_ranges, encode_graph_file
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.encoding.walk_encoding import WalkEncoding
-from sekgnn.errors import CacheWarning, GraphInputWarning
+from sekgnn.errors import (
+    CacheWarning,
+    ConfigError,
+    GraphInputError,
+    GraphInputWarning,
+)
 from sekgnn.fields import GRAPH_NUMBER, SUB_ENC
 from sekgnn.files import cache_folder, make_private
+from sekgnn.graphs.graph_file import SUFFIX
 from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.nn.hop_loader import GraphSource, GraphStore
 from sekgnn.nn.neighbor_loader import SeedSource
 from sekgnn.parallel import Progress
+from sekgnn.training.config import RunConfig
 from sekgnn.transforms.encode_dataset import encode_cached
 
 _SEED_NEIGHBORS = 10
 Reads = tuple[int, SubstructureEncoding | None, str, int]
 """K, the encoding and its precision; and of a packed graph the number of layers."""
+
+
+def load_data(config: RunConfig, data_root: str | Path | None = None) -> GraphTask:
+    """Return the data that a config names.
+
+    Args:
+        config: Its keys ``data``, ``target``, ``kind``, ...
+        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
+
+    Raises:
+        ConfigError: If there is no such dataset, file or target.
+        GraphInputError: If a file is wrong.
+        DataNotFoundError: If benchmark data is missing and not available.
+    """
+    name = config.data
+    if not name:
+        raise ConfigError(
+            "no data is named; give a dataset "
+            f"({', '.join(DATASETS)}) or a file of your own."
+        )
+    described = config.descriptors != "none"
+    for wanted in DATASETS:
+        if name.lower() in (wanted.lower(), wanted.replace("_", "-").lower()):
+            asked = [*config.columns, *([config.descriptors] * described)]
+            if asked:
+                raise ConfigError(
+                    f"{wanted} is a benchmark, without column or descriptors "
+                    f"{asked[0]!r}; those are for files of your own."
+                )
+            task: GraphTask = DATASETS[wanted](
+                config.target,
+                seed=config.data_seed,
+                generated=config.generated,
+                data_root=data_root,
+            )
+            return task if task.name else replace(task, name=wanted)
+    if not Path(name).exists():
+        try:
+            check_choice("data", name, DATASETS)
+        except ConfigError as error:
+            raise ConfigError(f"there is no file {name}, and {error}") from None
+    return _own(config)
+
+
+def _own(config: RunConfig) -> GraphTask:
+    path = Path(config.data)
+    if path.suffix.lower() == SUFFIX:
+        return _one_graph(config)
+    form = task_format(path)
+    if form == "shards":
+        return _shards(config)
+    if form != "tu" and not config.target:
+        raise ConfigError(
+            f"say what to predict: name a {'column' if form == 'smiles' else 'key'} "
+            f"of {path} with target (--target)."
+        )
+    kind: Any = config.kind  # checked by the reader
+    left_out: list[Any] = []
+    task = read_task(
+        path,
+        config.target,
+        kind=kind,
+        columns=config.columns,
+        on_invalid=left_out.append,
+        smiles=config.smiles,
+        skip_invalid=config.skip_invalid,
+        add_hydrogens=config.add_hydrogens,
+    )
+    if task.kind is None:
+        raise GraphInputError(f"{path} holds no targets to learn.")
+    reasons = {"SMILES that rdkit cannot read": len(left_out)} if left_out else {}
+    if left_out:
+        count = len(left_out) + len(task)
+        text = f"{len(left_out)} of {count} SMILES in {path} are left out."
+        warnings.warn(text, GraphInputWarning, stacklevel=2)
+    reader: dict[str, Any] = {"format": form}
+    if form == "smiles":
+        reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
+    task = replace(task, name=path.name, source="file", left_out=reasons)
+    descriptors = config.carried if form == "smiles" else config.descriptors
+    if config.features or descriptors != "none":
+        reader |= {"features": config.features, "descriptors": descriptors}
+        task = add_graph_features(task, config.features, descriptors)
+    units = tuple(unit_of(name) for name in task.target_names)
+    if task.kind != "regression" or not any(units):
+        units = ()
+    return replace(task, reader=reader, target_units=units)
+
+
+def _one_graph(config: RunConfig) -> NodeTask:
+    """Return nodes or links of a graph file."""
+    for name in ("features", "sample_weight"):
+        if getattr(config, name):
+            raise ConfigError(f"{name} is for tables; a graph file has arrays.")
+    if config.level == "link":
+        if config.target:
+            raise ConfigError("level link has one target, the link; leave target out.")
+        return link_task(config.data, config.data_seed)
+    if len(config.target) > 1:
+        raise ConfigError("name one array of the graph file as target.")
+    kind: Any = config.kind
+    (target,) = config.target or ("y",)
+    return node_task(config.data, target, kind)
+
+
+def _shards(config: RunConfig) -> GraphTask:
+    """Return the graphs of a folder of shards, which are read as they are needed."""
+    asked = config.columns or ("rdkit",) * (config.descriptors != "none")
+    if asked:
+        raise ConfigError(
+            f"{config.data} is a folder of shards, without column or descriptors "
+            f"{asked[0]!r}; train on the table itself, or leave it out."
+        )
+    kind: Any = config.kind
+    return shard_task(config.data, config.target, kind=kind)
 
 
 def model_reads(model: GraphModel, data: Any) -> Reads:
@@ -57,14 +194,23 @@ def task_source(
     data: GraphTask | Sequence[Any],
     reads: Reads,
     *,
-    max_neighbors: int | None,
-    seed: int,
+    max_neighbors: int | None = None,
+    seed: int = 0,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
 ) -> BatchSource:
     """Return the source of the batches of a task, or of graphs alone.
 
-    Arguments are those of :func:`graph_source`, and what :func:`model_reads` returns.
+    Encodings are computed once, kept in ``cache_dir`` and mapped from the file there,
+    so that batches read the rows they need and memory holds one copy for all processes.
+
+    Args:
+        data: With targets, or without.
+        reads: What :func:`model_reads` returns.
+        max_neighbors: Sample at most this many nodes per hop and node.
+        seed: Of the sample of evaluation; training draws again every epoch.
+        cache_dir: Folder for encodings, which must exist; ``None`` for none.
+        progress: Called with (done, total) while encodings are computed.
 
     Raises:
         GraphInputError: If a graph cannot be used.
@@ -74,48 +220,7 @@ def task_source(
         return ShardSource(data, num_hops, encoding, dtype, max_neighbors, seed)
     if isinstance(data, NodeTask):
         return _seed_source(data, reads, max_neighbors, seed, cache_dir, progress)
-    return graph_source(
-        data.graphs if isinstance(data, GraphTask) else data,
-        num_hops,
-        encoding,
-        max_neighbors=max_neighbors,
-        seed=seed,
-        dtype=dtype,
-        cache_dir=cache_dir,
-        progress=progress,
-    )
-
-
-def graph_source(
-    graphs: Sequence[Any],
-    num_hops: int,
-    encoding: SubstructureEncoding | None = None,
-    *,
-    max_neighbors: int | None = None,
-    seed: int = 0,
-    dtype: DTypeLike = np.float32,
-    cache_dir: Path | None = None,
-    progress: Progress | None = None,
-) -> GraphSource:
-    """Return the graphs of a run with their hops and encodings.
-
-    Encodings are computed once, kept in ``cache_dir`` and mapped from the file there,
-    so that batches read the rows they need and memory holds one copy for all processes.
-
-    Args:
-        graphs: With targets on them, or without.
-        num_hops: K of the model.
-        encoding: What the model reads, or ``None``.
-        max_neighbors: Sample at most this many nodes per hop and node.
-        seed: Of the sample of evaluation; training draws again every epoch.
-        dtype: Of the encodings.
-        cache_dir: Folder for encodings, which must exist; ``None`` for none.
-        progress: Called with (done, total) while encodings are computed.
-
-    Raises:
-        GraphInputError: If a graph cannot be used.
-    """
-    store = GraphStore(graphs)
+    store = GraphStore(data.graphs if isinstance(data, GraphTask) else data)
     encodings: torch.Tensor | RaggedEncoding | None = None
     if encoding is not None:
         encodings, _, _ = encode_cached(
@@ -175,7 +280,7 @@ class ShardSource(BatchSource):
 
     Encodings are read if the shards hold them, else computed for every batch; hops are
     found for every batch. Memory does not depend on the number of graphs, but for a few
-    bytes of each. Arguments are those of :func:`graph_source`.
+    bytes of each. Arguments are those of :func:`task_source`.
 
     Warns:
         GraphInputWarning: If encodings are computed for every batch.

@@ -18,7 +18,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.paper import CountingDataset
 from sekgnn.paper.counting import counting_data
 from sekgnn.training.config import RunConfig
-from sekgnn.training.sources import load_data
+from sekgnn.training.data import load_data
 
 SMILES = ["CCO", "c1ccccc1", "CC(=O)O", "C", "[Na+]", "CCN", "C1CC1", "CO"]
 
@@ -119,7 +119,7 @@ def test_tables_of_molecules_single_atoms_among_them(tmp_path: Path) -> None:
     """An atom without bonds has bond features of the same width: none of them."""
     pytest.importorskip("rdkit")
     data = load_data(config(write_csv(tmp_path / "m.csv"), "toxic"))
-    assert (data.kind, len(data), data.edge_channels) == ("binary", 8, 4)
+    assert (data.kind, len(data), data.edge_channels) == ("binary", 8, 6)
     assert data.class_numbers is not None
     assert data.class_numbers.tolist() == [0, 1] * 4
     assert data.reader == {"format": "smiles", "add_hydrogens": False,

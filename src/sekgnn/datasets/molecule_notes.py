@@ -1,0 +1,109 @@
+"""What stands out in a table of molecules, and what is done with it, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sekgnn.checks import require
+from sekgnn.datasets.graph_task import GraphTask
+from sekgnn.graphs.molecules import ATOM_FEATURES, parse_smiles
+
+_CHARGE = ATOM_FEATURES.index("charge")
+_OTHER = ATOM_FEATURES.index("is_other")
+_SHOWN = 3
+
+
+def molecule_notes(task: GraphTask) -> list[str]:
+    """Return a line for each thing that a chemist may want to know of a table.
+
+    Salts and mixtures, elements without a column of their own, charges, single atoms,
+    and molecules that occur more than once, with equal or other targets.
+
+    Args:
+        task: Of molecules, read with their features.
+    """
+    texts = task.texts
+    if texts is None or not len(task):
+        return []
+    sums = np.stack([data.x.sum(0).numpy() for data in task.graphs])  # [G, F]
+    parts = np.array(["." in text for text in texts])
+    others = sums[:, _OTHER] > 0
+    symbols = _elements(texts, others)
+    known = [
+        (parts, "that are salts or mixtures", "all parts of one are read as one graph"),
+        (others, f"with elements without a column ({symbols})", "read as one element"),
+        (sums[:, _CHARGE] != 0, "with a charge in sum", "none is neutralised"),
+        (np.array(task.sizes) == 1, "of a single atom", "they have no bonds"),
+    ]
+    lines = [
+        f"{_count(int(where.sum()))} {what}, {_places(task, where)}: {done}"
+        for where, what, done in known
+        if where.any()
+    ]
+    return lines + _repeated(task, sums)
+
+
+def _repeated(task: GraphTask, sums: Any) -> list[str]:
+    """Return a line about molecules that occur in several rows."""
+    groups = [rows for rows in _same(task.texts or (), sums) if len(rows) > 1]
+    if not groups:
+        return []
+    contrary = [rows for rows in groups if _differ(task, rows)]
+    rows = sum(map(len, groups))
+    line = f"{_count(len(groups))} in several rows ({rows} in all)"
+    if not contrary:
+        return [f"{line}, with equal targets: all rows are kept"]
+    first = " and ".join(str(task.places[row]) for row in contrary[0][:_SHOWN])
+    return [
+        f"{line}, {len(contrary)} with different targets (first {first}): all rows are "
+        "kept, so that at best their mean is learned; --split-by scaffold keeps equal "
+        "molecules in one part"
+    ]
+
+
+def _same(texts: Sequence[str], sums: Any) -> Iterator[list[int]]:
+    """Yield the positions of equal molecules; only those of like atoms are compared."""
+    alike: dict[bytes, list[int]] = {}
+    for position, row in enumerate(sums):
+        alike.setdefault(row.tobytes(), []).append(position)
+    chem = require("rdkit.Chem", "mol")
+    for positions in alike.values():
+        if len(positions) == 1:
+            continue
+        equal: dict[str, list[int]] = {}
+        for position in positions:
+            mol = parse_smiles(texts[position], stereo=True)
+            equal.setdefault(chem.MolToSmiles(mol), []).append(position)
+        yield from equal.values()
+
+
+def _differ(task: GraphTask, rows: Sequence[int]) -> bool:
+    """Tell whether some rows have different values of a target that is present."""
+    y, mask = (part.numpy()[rows] for part in task.targets())
+    y = y.reshape(len(rows), -1)
+    return any(
+        len(np.unique(column[here])) > 1
+        for column, here in zip(y.T, mask.T, strict=True)
+    )
+
+
+def _elements(texts: Sequence[str], chosen: Any) -> str:
+    """Return the symbols of elements of some molecules that have no column."""
+    columns = {name.removeprefix("is_") for name in ATOM_FEATURES[:_OTHER]}
+    found: set[str] = set()
+    for position in np.flatnonzero(chosen).tolist():
+        mol: Any = parse_smiles(texts[position])
+        found |= {atom.GetSymbol() for atom in mol.GetAtoms()}
+    return ", ".join(sorted(found - columns))
+
+
+def _places(task: GraphTask, chosen: Any) -> str:
+    places = [str(task.places[i]) for i in np.flatnonzero(chosen)[:_SHOWN]]
+    return ", ".join(places) + ", ..." * (int(chosen.sum()) > _SHOWN)
+
+
+def _count(molecules: int) -> str:
+    return f"{molecules:,} molecule{'s' * (molecules != 1)}"

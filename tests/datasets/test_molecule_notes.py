@@ -1,0 +1,51 @@
+"""What a table of molecules is said to hold is counted by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sekgnn.datasets import read_task
+from sekgnn.datasets.molecule_notes import molecule_notes
+
+pytest.importorskip("rdkit")
+
+
+def notes(tmp_path: Path, *rows: str) -> list[str]:
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["smiles,y,z", *rows]) + "\n")
+    return molecule_notes(read_task(path, ["y", "z"], kind="regression"))
+
+
+def test_a_plain_table_needs_no_words(tmp_path: Path) -> None:
+    """Isomers are not equal, nor are enantiomers."""
+    rows = ["CCO,1,2", "COC,2,3", "C[C@H](N)C(=O)O,3,4", "C[C@@H](N)C(=O)O,4,5"]
+    assert notes(tmp_path, *rows) == []
+
+
+def test_salts_metals_charges_and_single_atoms(tmp_path: Path) -> None:
+    lines = notes(
+        tmp_path, "CC(=O)[O-].[Na+],1,1", "C[NH3+],2,1", "C,3,1", "[Fe+2],4,1",
+        "CCN.Cl,5,1", "CCO,6,1",
+    )  # fmt: skip
+    assert [line.split(", row")[0] for line in lines] == [
+        "2 molecules that are salts or mixtures",
+        "2 molecules with elements without a column (Fe, Na)",
+        "2 molecules with a charge in sum",
+        "2 molecules of a single atom",
+    ]
+    assert "row 1 (line 2), row 5 (line 6)" in lines[0]
+
+
+def test_molecules_in_several_rows(tmp_path: Path) -> None:
+    """However they are written; a missing target contradicts nothing."""
+    same = notes(tmp_path, "CCO,1,2", "OCC,1,", "CCC,3,4")
+    assert same == ["1 molecule in several rows (2 in all), with equal targets: all "
+                    "rows are kept"]  # fmt: skip
+    (line,) = notes(
+        tmp_path, "CCO,1,2", "c1ccccc1O,3,4", "OCC,1,3", "CCC,3,4", "CCC,3,4",
+        "Oc1ccccc1,3,4",
+    )  # fmt: skip
+    assert line.startswith("3 molecules in several rows (6 in all), 1 with different")
+    assert "row 1 (line 2) and row 3 (line 4)" in line
