@@ -59,6 +59,7 @@ def test_nodes_are_learned_and_all_are_predicted(tmp_path: Path) -> None:
     assert record.data["items"] == 239 and record.data["level"] == "node"
     accuracy = record.result("test_accuracy").value
     assert accuracy > 0.6
+    assert "validation nodes; the test nodes" in record.selected_on
     (again,) = evaluate_run(tmp_path / "run")
     assert again["accuracy"] == pytest.approx(accuracy, abs=1e-6)
     out = io.StringIO()
@@ -97,6 +98,7 @@ def test_links_are_held_out_and_learned(tmp_path: Path) -> None:
     np.testing.assert_array_equal(ends, np.bincount(others.ravel(), minlength=240))
     record = train(str(file.path), tmp_path / "run", level="link", **_OPTIONS)
     assert record.headline.metric == "test_accuracy"
+    assert "validation pairs; the test pairs" in record.selected_on
     predictor = Predictor.load(tmp_path / "run")
     ((_, found, _),) = predictor.predict_items(file, [[0, 2], [2, 0], [0, 1]])
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)

@@ -130,4 +130,4 @@ def print_results(record: RunRecord) -> None:
     metrics, targets_rows = record.target_table()
     if targets_rows:
         short = [metric.removeprefix("test_") for metric in metrics]
-        print_table("each target, in its unit, test graphs", short, targets_rows)
+        print_table("each target, in its unit, test part", short, targets_rows)

@@ -131,14 +131,14 @@ def molecule_defaults(
 
     Nothing for other data, and where the given keys say how to train.
     """
-    from sekgnn.datasets.read_task import task_format
+    from sekgnn.graphs.records import graph_format
     from sekgnn.graphs.table import data_rows
 
     given = {name.replace("-", "_") for name in given}
     path = Path(config.data)
     if given & _INSTEAD or not path.is_file():
         return {}, ""
-    if path.suffix == ".smi" or task_format(path) != "smiles":
+    if path.suffix == ".smi" or graph_format(path) != "smiles":
         return {}, ""
     hint = "Name the one with the SMILES with smiles (--smiles)."
     count = sum(1 for _ in data_rows(path, [config.smiles], hint))
