@@ -213,6 +213,41 @@ def test_sets_of_classes(run: Run, data: Path, tmp_path: Path) -> None:
     assert fold.metrics["test_set_size"] == pytest.approx(np.mean(sizes))
 
 
+def test_intervals_that_adapt(run: Run, data: Path, tmp_path: Path) -> None:
+    """Half an interval is q (spread + c), and coverage is as measured by hand."""
+    place, out = tmp_path / "run", tmp_path / "out.csv"
+    words = ("train", data, "--target", "logp", *SMALL, "--epochs", 3, "--ensemble", 2,
+             "--val-fraction", 0.5, "--test-fraction", 0.2, "-o")  # fmt: skip
+    ok(run, *words, place, "--adaptive", "--confidence", 0.8)
+    (fold,) = RunRecord.load(place).folds
+    (radius,), (floor,) = (fold.calibration[name] for name in ("radii", "floors"))
+    ok(run, "predict", place, data, "-o", out, "-q")
+    widths = set()
+    for row in table(out):
+        lower, upper = float(row["lower logp"]), float(row["upper logp"])
+        reach = radius * (float(row["spread logp"]) + floor)
+        assert upper - lower == pytest.approx(2 * reach, rel=1e-4)
+        widths.add(round(upper - lower, 4))
+    assert len(widths) > 20
+    tested = table(place / "predictions.csv")
+    assert tested[0]["smiles"] == molecules()[int(tested[0]["graph"])]["smiles"]
+    inside = [
+        float(row["lower logp"]) <= float(row["true logp"]) <= float(row["upper logp"])
+        for row in tested
+    ]
+    assert fold.metrics["test_coverage"] == pytest.approx(np.mean(inside))
+    measured = json.loads(ok(run, "evaluate", place, "--json"))["metrics"]
+    assert measured["coverage"] == fold.metrics["test_coverage"]
+    assert measured["interval_width"] == pytest.approx(
+        fold.metrics["test_interval_width"], rel=1e-5
+    )
+    no = tmp_path / "no"
+    assert "add confidence" in refused(run, *words, no, "--adaptive")
+    kind = [*words, no, "--adaptive", "--confidence", 0.8]
+    kind[3] = "series"
+    assert "intervals of numbers" in refused(run, *kind)
+
+
 def test_rare_classes_weights_and_threshold(
     run: Run, data: Path, tmp_path: Path
 ) -> None:
@@ -301,7 +336,8 @@ def test_own_features_descriptors_and_fingerprints(
     both = ("--features", "dose", "--descriptors", "rdkit")
     error("network", *SMALL, "--epochs", 3, *both)
     forest = ("--jobs", 1, "--model", "forest", "--encoding", "none", "-q")
-    assert error("forest", *forest, "--n-estimators", 30, *both) < without
+    every = ("--n-estimators", 30, "--max-features", 1)  # each node looks at all
+    assert error("forest", *forest, *every, *both) < 0.5 * without
     place = tmp_path / "network"
     record = RunRecord.load(place)
     assert record.model["graph_channels"] > 200
@@ -354,6 +390,32 @@ def test_own_features_descriptors_and_fingerprints(
     assert ".npz or .parquet" in refused(run, *wrong[:-1], tmp_path / "v.csv")
     bench = ("train", "counting", "--generated", "--target", "star3", *RIDGE)
     assert "is a benchmark" in refused(run, *bench, "--descriptors", "rdkit")
+
+
+def test_stereochemistry_salts_and_repeated_molecules(run: Run, tmp_path: Path) -> None:
+    """Mirror images are told apart unless asked not to; the table is described."""
+    rows = []
+    for tail in ("C", "CC", "CCC", "CCCC", "CC(C)", "OCC", "FCC", "ClCC", "OCCC"):
+        for mark, value in (("@", 1.0), ("@@", -1.0)):
+            rows.append({"smiles": f"{tail}[C{mark}H](N)C(=O)O", "spin": value})
+    rows += [{"smiles": "CC(=O)[O-].[Na+]", "spin": 0.1}] * 2
+    data = write(tmp_path / "mirror.csv", rows)
+    new = write(tmp_path / "new.csv", [{"smiles": f"NCC[C{m}H](N)C(=O)O"}
+                                       for m in ("@", "@@")])  # fmt: skip
+
+    def predicted(name: str, repeated: str, *words: object) -> list[float]:
+        place, out = tmp_path / name, tmp_path / f"{name}.csv"
+        shown = ok(run, "train", data, "--target", "spin", *RIDGE[:-1], "-o", place,
+                   "--val-fraction", 0.2, "--test-fraction", 0.2, *words)  # fmt: skip
+        assert "data: 2 molecules of several parts" in shown
+        assert f"data: {repeated} in several rows" in shown
+        ok(run, "predict", place, new, "-o", out, "-q")
+        return [float(row["predicted spin"]) for row in table(out)]
+
+    left, right = predicted("stereo", "1 molecule")
+    assert left == pytest.approx(1, abs=0.3) and right == pytest.approx(-1, abs=0.3)
+    left, right = predicted("flat", "10 molecules", "--no-stereo")
+    assert left == right
 
 
 def test_messages_name_the_likely_cause(run: Run, data: Path, tmp_path: Path) -> None:

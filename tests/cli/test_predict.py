@@ -132,11 +132,39 @@ def test_invalid_molecules(run: Run, folder: Path, tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["new.csv", "out.csv"]
     args = ("predict", folder / "run", new, "-o", output, "--skip-invalid", "--json")
     done = json.loads(run(*args).stdout)
-    skipped = {"skipped": 1, "first_skipped": "row 2 (line 3)"}
+    skipped = {"skipped": 1, "skipped_rows": ["row 2 (line 3)"]}
     assert done == {"graphs": 2, **skipped, "of": "graphs"}
-    assert [row["smiles"] for row in table(output)] == ["CCO", "CC"]
+    rows = table(output)
+    assert [row["smiles"] for row in rows] == ["CCO", "C(", "CC"]
+    assert [bool(row["predicted alcohol"]) for row in rows] == [True, False, True]
     run(*args[:-1], "--columns", "row", code=0)
-    assert [row["row"] for row in table(output)] == ["1", "3"]
+    assert [row["row"] for row in table(output)] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 20])
+def test_rows_that_cannot_be_read_keep_their_place(
+    run: Run, folder: Path, tmp_path: Path, chunk: int
+) -> None:
+    """At the ends and in a row, however many graphs are in memory; all are named."""
+    smiles = ["C(", "CCO", "?", "x", "CC", "CCC", "C((", "CO", "))"]
+    new, output = tmp_path / "new.csv", tmp_path / "out.csv"
+    lines = [f"{text},{i}" for i, text in enumerate(smiles)]
+    new.write_text("\n".join(["smiles,id", *lines]))
+    words = ("predict", folder / "run", new, "-o", output, "--chunk-size", chunk)
+    said = run(*words, "--skip-invalid", code=0).stdout
+    assert "predicted 4 graphs and could not read 5" in said
+    assert all(f"row {number} (" in said for number in (1, 3, 4, 7, 9))
+    rows = table(output)
+    assert [row["smiles"] for row in rows] == smiles
+    assert [row["id"] for row in rows] == [str(i) for i in range(9)]
+    filled = [row["smiles"] for row in rows if row["probability 1"]]
+    assert filled == ["CCO", "CC", "CCC", "CO"]
+    found = [float(row["probability 1"]) for row in rows if row["probability 1"]]
+    alone = tmp_path / "alone.csv"
+    alone.write_text("\n".join(["smiles", *filled]))
+    run("predict", folder / "run", alone, "-o", output, code=0)
+    wanted = [float(row["probability 1"]) for row in table(output)]
+    assert found == pytest.approx(wanted, rel=1e-4)
 
 
 def test_graphs_that_are_not_there(run: Run, folder: Path) -> None:

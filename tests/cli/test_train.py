@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.conftest import Run
 from tests.training.helpers import leavings, records, write_lines
@@ -110,8 +111,34 @@ def test_the_default_folder_and_the_summary(run: Run, tmp_path: Path) -> None:
     assert default_folder(named) == Path("runs/b.c-gin")
     quiet = run("train", "rings.jsonl", "--target", "ring", *SMALL, "--quiet")
     assert (quiet.exit_code, quiet.output) == (0, "")
-    other = run("train", "rings.jsonl", "--target", "ring", *SMALL, "--lr", 0.5, code=2)
-    assert "lr (0.001 there, 0.5 here)" in other.output
+    assert result.stdout.count("the epoch was chosen by") == 1
+    words = ("train", "rings.jsonl", "--target", "ring", *SMALL, "--lr", 0.5)
+    for _ in "ab":  # beside the other, and found again
+        other = run(*words, code=0)
+        assert "run folder: runs/rings-gin-2\n" in other.stdout.replace("\\", "/")
+    refused = run(*words, "-o", folder, code=2)
+    assert "lr (0.001 there, 0.5 here)" in refused.output
+
+
+def test_several_runs_say_what_chance_does(run: Run, tmp_path: Path) -> None:
+    """Each is the run of its seed; the error is that of their mean."""
+    write_lines(tmp_path / "rings.jsonl", records())
+    words = ("train", "rings.jsonl", "--target", "size", *SMALL, "--seed", 4)
+    text = run(*words, "--repeats", 3, "-o", "three", code=0).stdout
+    assert "seed 4" in text and "seed 6" in text and "three/seed-6" in text
+    values = []
+    for seed in (4, 5, 6):
+        values.append(RunRecord.load(Path("three", f"seed-{seed}")).headline.value)
+    assert len(set(values)) == 3
+    again = run(*words, "--repeats", 3, "-o", "three", "--json", code=0)
+    row = json.loads(again.stdout)["results"][0]
+    assert row["metric"] == "test_mae" and row["values"] == values
+    assert row["mean"] == pytest.approx(np.mean(values))
+    assert row["error"] == pytest.approx(np.std(values, ddof=1) / 3**0.5)
+    alone = run(*words, "--seed", 5, "-o", "five", "--json", code=0)
+    assert json.loads(alone.stdout)["results"][0]["value"] == values[1]
+    refused = run(*words, "--repeats", 2, "-o", "five", code=2)
+    assert "holds a single run" in refused.output
 
 
 def test_every_key_can_be_a_flag(run: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sekgnn.datasets import read_task
-from sekgnn.datasets.molecule_notes import molecule_notes
+from sekgnn.datasets.molecule_notes import molecule_notes, unit_notes
 
 pytest.importorskip("rdkit")
 
@@ -19,9 +19,30 @@ def notes(tmp_path: Path, *rows: str) -> list[str]:
 
 
 def test_a_plain_table_needs_no_words(tmp_path: Path) -> None:
-    """Isomers are not equal, nor are enantiomers."""
-    rows = ["CCO,1,2", "COC,2,3", "C[C@H](N)C(=O)O,3,4", "C[C@@H](N)C(=O)O,4,5"]
-    assert notes(tmp_path, *rows) == []
+    """Isomers are not equal."""
+    assert notes(tmp_path, "CCO,1,2", "COC,2,3") == []
+
+
+def test_enantiomers_are_equal_only_if_stereochemistry_is_not_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("smiles,y\nC[C@H](N)C(=O)O,3\nC[C@@H](N)C(=O)O,4\nCCO,1\n")
+    task = read_task(path, "y", kind="regression")
+    (line,) = molecule_notes(task)
+    assert line.startswith("2 molecules with marks") and line.endswith(": read")
+    flat = read_task(path, "y", kind="regression", stereo=False)
+    marks, repeated = molecule_notes(flat, stereo=False)
+    assert marks.endswith("not read") and repeated.startswith("1 molecule in several")
+
+
+def test_units_in_a_column(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("smiles,y,Standard Units,unity\nC,3,nM,a\nCC,4,uM,b\n")
+    (line,) = unit_notes(path)
+    assert "'Standard Units'" in line and "(nM, uM)" in line
+    path.write_text("smiles,y,unit\nC,3,nM\nCC,4,nM\n")
+    assert unit_notes(path) == []
 
 
 def test_salts_metals_charges_and_single_atoms(tmp_path: Path) -> None:
@@ -30,8 +51,8 @@ def test_salts_metals_charges_and_single_atoms(tmp_path: Path) -> None:
         "CCN.Cl,5,1", "CCO,6,1",
     )  # fmt: skip
     assert [line.split(", row")[0] for line in lines] == [
-        "2 molecules that are salts or mixtures",
-        "2 molecules with elements without a column (Fe, Na)",
+        "2 molecules of several parts (salts, mixtures)",
+        "2 molecules with rare elements (Fe, Na)",
         "2 molecules with a charge in sum",
         "2 molecules of a single atom",
     ]

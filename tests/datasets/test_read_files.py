@@ -113,13 +113,26 @@ def test_molecules_are_those_of_rdkit(
     from rdkit import Chem
 
     mol = Chem.MolFromSmiles(smiles)
-    mol = Chem.AddHs(mol) if hydrogens else mol
+    if hydrogens:
+        mol = Chem.AddHs(mol)
+        Chem.AssignStereochemistry(mol, cleanIt=True, force=True)
     graph, x, edge_attr = molecule_features(mol)
     file = write(tmp_path / "a.csv", f"smiles,b\n{smiles},\n")
     (data,) = read_task(file, add_hydrogens=hydrogens)
     assert data.x.tolist() == x.tolist()
     assert data.edge_index.tolist() == graph.edge_index().tolist()
     assert data.edge_attr.tolist() == edge_attr.tolist()
+
+
+def test_stereochemistry_is_read_unless_it_is_left_out(tmp_path: Path) -> None:
+    """L- and D-alanine, trans and cis crotonic acid."""
+    twins = ("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "C/C=C/C(=O)O", "C/C=C\\C(=O)O")
+    file = write(tmp_path / "a.csv", "smiles\n" + "\n".join(twins) + "\n")
+    for stereo in (True, False):
+        rows = [(d.x.tolist(), d.edge_attr.tolist()) for d in
+                read_task(file, stereo=stereo)]  # fmt: skip
+        assert (rows[0] != rows[1]) is stereo
+        assert (rows[2] != rows[3]) is stereo
 
 
 def test_a_long_invalid_text_is_cut(tmp_path: Path) -> None:

@@ -20,8 +20,9 @@ from studies.coverage import (
 )
 
 from sekgnn.datasets import networkx_task
-from sekgnn.errors import GraphInputError
+from sekgnn.errors import GraphInputError, ModelFileError
 from sekgnn.training.calibration import (
+    Calibration,
     blend_weights,
     conformal_radius,
     least_graphs,
@@ -206,3 +207,45 @@ def test_classes_are_weighed_by_their_probability() -> None:
     unsure = torch.full((300, 2), 0.5)
     mask = torch.ones(300, 1, dtype=torch.bool)
     assert blend_weights(goal("binary"), [unsure, sure], y, mask) == (0, 1)
+
+
+def test_intervals_that_adapt_are_scaled_by_the_spread() -> None:
+    """Worked out by hand: scores 1/2, 2/2, 6/3 and 2/4, of which 80 % is the last."""
+    goal = Objective("regression", "mse", (0.0,), (1.0,), targets=("y",))
+    y = torch.tensor([[1.0], [2.0], [-6.0], [2.0]])
+    spread = torch.tensor([[1.0], [1.0], [2.0], [3.0]])
+    mask = torch.ones(4, 1, dtype=torch.bool)
+    args = (goal, 0.8, torch.zeros(4, 1), y, mask)
+    known = Calibration.fit(*args, spread, (1.0,))
+    assert known.radii == (2.0,)
+    wanted = [[4.0], [4.0], [6.0], [8.0]]
+    assert known.half_widths(spread.numpy()).tolist() == wanted
+    measured = known.metrics("regression", ["y"], *args[2:], spread.numpy())
+    assert measured == {"coverage": 1.0, "interval_width": 11.0}
+    with pytest.raises(ModelFileError, match="run folder"):
+        known.half_widths(None)
+    plain = Calibration.fit(*args)
+    assert plain.radii == (6.0,) and plain.half_widths().tolist() == [6.0]
+
+
+def test_intervals_that_adapt_hold_for_hard_graphs_too() -> None:
+    """Errors in proportion to the spread: equal intervals miss the hard ones."""
+    random = np.random.default_rng(0)
+    goal = Objective("regression", "mse", (0.0,), (1.0,), targets=("y",))
+    spread = torch.from_numpy(random.choice([0.1, 1.0], size=(4000, 1)))
+    y = torch.from_numpy(random.normal(size=(4000, 1))) * spread
+    mask = torch.ones(4000, 1, dtype=torch.bool)
+    part = slice(0, 2000)
+    args = (goal, 0.8, torch.zeros(2000, 1), y[part], mask[part])
+    shares = {}
+    for name, known in {
+        "equal": Calibration.fit(*args),
+        "adaptive": Calibration.fit(*args, spread[part], (1e-6,)),
+    }.items():
+        width = known.half_widths(spread[2000:].numpy())
+        inside = np.abs(y[2000:].numpy()) <= width
+        hard = spread[2000:].numpy() == 1.0
+        shares[name] = inside.mean(), inside[hard].mean()
+    assert shares["equal"][0] == pytest.approx(0.8, abs=0.03)
+    assert shares["equal"][1] < 0.7
+    assert shares["adaptive"] == pytest.approx((0.8, 0.8), abs=0.04)

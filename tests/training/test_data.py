@@ -122,8 +122,9 @@ def test_tables_of_molecules_single_atoms_among_them(tmp_path: Path) -> None:
     assert (data.kind, len(data), data.edge_channels) == ("binary", 8, 6)
     assert data.class_numbers is not None
     assert data.class_numbers.tolist() == [0, 1] * 4
-    assert data.reader == {"format": "smiles", "add_hydrogens": False,
-                           "smiles": "smiles"}  # fmt: skip
+    assert data.reader == {
+        "format": "smiles", "smiles": "smiles", "add_hydrogens": False, "stereo": True,
+    }  # fmt: skip
 
 
 def test_a_byte_order_mark_and_other_line_ends_change_nothing(tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ def predict(
     The columns of a table are kept in order, and predictions are appended.
     Input is read and written piece by piece, so it may be larger than memory. The
     output appears only when it is complete. Graphs that do not fit the model are
-    refused.
+    refused. With --skip-invalid, rows whose SMILES cannot be read have blank
+    predictions, and are named.
     """
     if output is None and json:
         raise ConfigError("--json prints to stdout; name a file with --output.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,9 @@ def train(
         low=1,
     ),
     threads: int = THREADS,
+    repeats: int = option(
+        1, "number of runs, each with the next seed, to see what chance does", low=1
+    ),
     json: bool = JSON,
     quiet: bool = QUIET,
     **keys: Any,
@@ -56,7 +60,9 @@ def train(
     """Train a model, test it, and leave a run folder.
 
     The folder holds config.yaml, model.safetensors, metrics.csv, predictions.csv and
-    record.json. If the run is interrupted, the same command continues it.
+    record.json. If the run is interrupted, the same command continues it. With
+    --repeats it holds a run folder per seed, and the mean of every result is shown with
+    its standard error.
     """
     from sekgnn.training.run_folder import chosen_config
 
@@ -64,6 +70,7 @@ def train(
     import torch
 
     from sekgnn.parallel import resolve_threads
+    from sekgnn.training.repeats import train_repeats
     from sekgnn.training.run import default_folder, is_main_process
     from sekgnn.training.run import train as run
     from sekgnn.training.run_record import RunRecord
@@ -75,17 +82,28 @@ def train(
     shown = main and not (quiet or json)
     if shown and words:
         say(words)
+    # an ensemble is spread over processes only if that is asked for
+    jobs = jobs or (1 if settings.protocol == "holdout" else usable)
     with progress_stages(shown=shown) as stage, resumable():
-        run(
-            output=folder,
-            config=settings,
-            data_root=data_root,
-            # an ensemble is spread over processes only if that is asked for
-            jobs=jobs or (1 if settings.protocol == "holdout" else usable),
-            encoding_progress=stage("encoding"),
-            progress=stage("training"),
-        )
+        options: dict[str, Any] = {
+            "data_root": data_root,
+            "jobs": jobs,
+            "encoding_progress": stage("encoding"),
+            "progress": stage("training"),
+        }
+        if repeats > 1:
+            folder = output or folder.with_name(f"{folder.name}-repeats")
+            records = train_repeats(settings, folder, repeats, **options)
+        else:
+            run(output=folder, config=settings, **options)
     if not main:
+        return
+    if repeats > 1:
+        if json:
+            say(repeats_json(records), nl=False)
+        elif not quiet:
+            print_repeats([*records.values()])
+            say(f"run folders: {', '.join(map(str, records))}")
         return
     record = RunRecord.load(folder)  # rounded, as the same command finds it later
     if json:
@@ -94,6 +112,8 @@ def train(
         print_results(record)
         for reason, count in (record.data.get("left_out") or {}).items():
             say(f"left out: {count} {reason}")
+        for line in record.data.get("notes") or ():
+            say(f"data: {line}")
         sentence = record.baseline_sentence()
         if sentence is not None:
             say(sentence)
@@ -109,25 +129,71 @@ def results_json(record: RunRecord) -> str:
     return json.dumps(shown, indent=2) + "\n"
 
 
+def repeats_json(records: Mapping[Path, RunRecord]) -> str:
+    """Return the results of several runs as JSON, and where the runs are."""
+    import json
+
+    from sekgnn.training.repeats import repeated_results
+    from sekgnn.training.run_record import plain_json
+
+    rows = [row._asdict() for row in repeated_results([*records.values()])]
+    values = {"runs": [*map(str, records)], "results": plain_json(rows)}
+    return json.dumps(values, indent=2) + "\n"
+
+
+def print_repeats(records: Sequence[RunRecord]) -> None:
+    """Print the mean of every result over several runs, and its standard error."""
+    from sekgnn.training.repeats import repeated_results
+
+    rows = [
+        (row.metric, f"{row.mean:.5g} ± {row.error:.2g}", *(f"{v:.4g}" for v in row[1]))
+        for row in repeated_results(records)
+    ]
+    seeds = [f"seed {record.config['seed']}" for record in records]
+    title = _title(records[0])
+    print_table(title, ("metric", "mean ± standard error", *seeds), rows)
+
+
 def print_results(record: RunRecord) -> None:
     """Print the results of a run, each with how its epoch was selected."""
+    rows = [
+        (
+            result.metric,
+            f"{result.value:.5g}"
+            + (f" ± {result.spread:.2g}" if result.spread is not None else ""),
+            result.protocol,
+            result.selected_on,
+        )
+        for result in record.results
+        if not result.metric.endswith("]")
+    ]
+    head = ("metric", "value", "protocol", "the epoch was chosen by")
+    same = {row[2:] for row in rows}
+    if len(same) == 1:  # said once
+        print_table(_title(record), head[:2], [row[:2] for row in rows])
+        ((protocol, selected_on),) = same
+        say(f"protocol {protocol}; the epoch was chosen by {selected_on}")
+    else:
+        print_table(_title(record), head, rows)
+    metrics, targets_rows = record.target_table()
+    if targets_rows:
+        short = [metric.removeprefix("test_") for metric in metrics]
+        kept = [
+            i for i, name in enumerate(short)
+            if name != "unit" or any(row[i] for row in targets_rows)
+        ]  # fmt: skip
+        print_table(
+            "each target, in its unit, test part",
+            [short[i] for i in kept],
+            [[row[i] for i in kept] for row in targets_rows],
+        )
+
+
+def _title(record: RunRecord) -> str:
     name = record.data["name"]
     targets = ", ".join(record.data["targets"])
     title = f"{name}: {targets} · {record.config['model']}"
     split_by = record.config.get("split_by", ["random"])
     if split_by != ["random"]:
         title += f" · split by {' '.join(split_by)}"
-    rows = []
-    for result in record.results:
-        if result.metric.endswith("]"):
-            continue
-        value = f"{result.value:.5g}"
-        if result.spread is not None:
-            value += f" ± {result.spread:.2g}"
-        rows.append((result.metric, value, result.protocol, result.selected_on))
-    head = ("metric", "value", "protocol", "the epoch was chosen by")
-    print_table(title, head, rows)
-    metrics, targets_rows = record.target_table()
-    if targets_rows:
-        short = [metric.removeprefix("test_") for metric in metrics]
-        print_table("each target, in its unit, test part", short, targets_rows)
+    return title

@@ -119,6 +119,7 @@ class GraphTask:
         columns: Other columns of the source that were asked for, one value per graph,
             as they stand there, ``None`` where a key is absent.
         left_out: How many graphs of the source are missing here, and why.
+        notes: What stands out in the source, a line each.
         missing: The texts that stand for missing targets of graphs without any, and
             their counts.
         encoding: The encoding kept with the graphs, read if no other is asked for.
@@ -145,6 +146,7 @@ class GraphTask:
     columns: Mapping[Column, tuple[Any, ...]] = field(default_factory=dict)
     graph_feature_names: tuple[str, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
     encoding: SubstructureEncoding | None = None
     y: NDArray[Any] | None = None
@@ -218,9 +220,12 @@ class GraphTask:
         y = torch.cat([data.y for data in self.graphs])
         return y, torch.cat([data[Y_MASK] for data in self.graphs])
 
-    def names(self, positions: Sequence[int]) -> dict[str, list[int]]:
+    def names(self, positions: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns that say in a table what its rows are."""
-        return {"graph": list(positions)}
+        columns: dict[str, list[Any]] = {"graph": list(positions)}
+        if self.texts is not None:
+            columns["smiles"] = [self.texts[i] for i in positions]
+        return columns
 
     def column(self, name: str) -> tuple[Any, ...]:
         """Return the values of another column, one per graph.
@@ -270,6 +275,7 @@ class GraphTask:
             "units": self.units,
             "target_units": list(self.target_units),
             "left_out": dict(self.left_out),
+            "notes": list(self.notes),
         }
 
     def subset(self, chosen: Sequence[int] | NDArray[np.int64]) -> Self:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,20 +12,25 @@ import numpy as np
 from sekgnn.checks import require
 from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.graphs.molecules import ATOM_FEATURES, parse_smiles
+from sekgnn.graphs.table import data_rows, table_headings
 
 _CHARGE = ATOM_FEATURES.index("charge")
 _OTHER = ATOM_FEATURES.index("is_other")
+_UNITS = re.compile(r"(^|[\W_])units?($|[\W_])", re.IGNORECASE)
+_MOST_NAMED = 8
 _SHOWN = 3
 
 
-def molecule_notes(task: GraphTask) -> list[str]:
+def molecule_notes(task: GraphTask, stereo: bool = True) -> list[str]:
     """Return a line for each thing that a chemist may want to know of a table.
 
-    Salts and mixtures, elements without a column of their own, charges, single atoms,
-    and molecules that occur more than once, with equal or other targets.
+    Salts and mixtures, stereochemistry, elements without a column of their own,
+    charges, single atoms, and molecules that occur more than once, with equal or other
+    targets.
 
     Args:
         task: Of molecules, read with their features.
+        stereo: Whether their stereochemistry was read.
     """
     texts = task.texts
     if texts is None or not len(task):
@@ -31,10 +38,11 @@ def molecule_notes(task: GraphTask) -> list[str]:
     sums = np.stack([data.x.sum(0).numpy() for data in task.graphs])  # [G, F]
     parts = np.array(["." in text for text in texts])
     others = sums[:, _OTHER] > 0
-    symbols = _elements(texts, others)
+    marked = np.array([any(mark in text for mark in "@/\\") for text in texts])
     known = [
-        (parts, "that are salts or mixtures", "all parts of one are read as one graph"),
-        (others, f"with elements without a column ({symbols})", "read as one element"),
+        (parts, "of several parts (salts, mixtures)", "each is one graph"),
+        (marked, "with marks of stereochemistry", "read" if stereo else "not read"),
+        (others, f"with rare elements ({_elements(texts, others)})", "read as one"),
         (sums[:, _CHARGE] != 0, "with a charge in sum", "none is neutralised"),
         (np.array(task.sizes) == 1, "of a single atom", "they have no bonds"),
     ]
@@ -43,12 +51,26 @@ def molecule_notes(task: GraphTask) -> list[str]:
         for where, what, done in known
         if where.any()
     ]
-    return lines + _repeated(task, sums)
+    return lines + _repeated(task, sums, stereo)
 
 
-def _repeated(task: GraphTask, sums: Any) -> list[str]:
+def unit_notes(path: Path) -> list[str]:
+    """Return a line for each column of a table that names several units."""
+    headings = [name for name in table_headings(path) if _UNITS.search(name)]
+    lines = []
+    for name in headings:
+        units = sorted({str(row[2][0]) for row in data_rows(path, [name])})
+        if 1 < len(units) <= _MOST_NAMED:
+            lines.append(
+                f"column {name!r} names several units ({', '.join(units)}): nothing is "
+                "converted; give all targets one unit"
+            )
+    return lines
+
+
+def _repeated(task: GraphTask, sums: Any, stereo: bool) -> list[str]:
     """Return a line about molecules that occur in several rows."""
-    groups = [rows for rows in _same(task.texts or (), sums) if len(rows) > 1]
+    groups = [rows for rows in _same(task.texts or (), sums, stereo) if len(rows) > 1]
     if not groups:
         return []
     contrary = [rows for rows in groups if _differ(task, rows)]
@@ -64,7 +86,7 @@ def _repeated(task: GraphTask, sums: Any) -> list[str]:
     ]
 
 
-def _same(texts: Sequence[str], sums: Any) -> Iterator[list[int]]:
+def _same(texts: Sequence[str], sums: Any, stereo: bool) -> Iterator[list[int]]:
     """Yield the positions of equal molecules; only those of like atoms are compared."""
     alike: dict[bytes, list[int]] = {}
     for position, row in enumerate(sums):
@@ -75,8 +97,8 @@ def _same(texts: Sequence[str], sums: Any) -> Iterator[list[int]]:
             continue
         equal: dict[str, list[int]] = {}
         for position in positions:
-            mol = parse_smiles(texts[position], stereo=True)
-            equal.setdefault(chem.MolToSmiles(mol), []).append(position)
+            mol = parse_smiles(texts[position], stereo=stereo)
+            equal.setdefault(chem.MolToSmiles(mol, stereo), []).append(position)
         yield from equal.values()
 
 
@@ -97,7 +119,8 @@ def _elements(texts: Sequence[str], chosen: Any) -> str:
     for position in np.flatnonzero(chosen).tolist():
         mol: Any = parse_smiles(texts[position])
         found |= {atom.GetSymbol() for atom in mol.GetAtoms()}
-    return ", ".join(sorted(found - columns))
+    symbols = sorted(found - columns)
+    return ", ".join(symbols[:_MOST_NAMED]) + ", ..." * (len(symbols) > _MOST_NAMED)
 
 
 def _places(task: GraphTask, chosen: Any) -> str:

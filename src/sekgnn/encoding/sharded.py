@@ -265,8 +265,8 @@ def _reader(
         return reader
     if forms[0] != "smiles":
         return {"format": forms[0]}
-    hydrogens, smiles = options.add_hydrogens, options.smiles
-    return {"format": "smiles", "add_hydrogens": hydrogens, "smiles": smiles}
+    kept = ("add_hydrogens", "stereo", "smiles")
+    return {"format": "smiles", **{name: getattr(options, name) for name in kept}}
 
 
 def _tasks(paths: Sequence[Path], job: ShardJob, size: int) -> Iterator[Task]:

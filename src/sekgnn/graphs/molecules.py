@@ -312,9 +312,9 @@ def parse_smiles(
         if marked:
             chem.AssignStereochemistry(mol, cleanIt=True, force=True)
         if add_hydrogens:
-            mol = chem.AddHs(mol)  # keeps the stereochemistry, but not the mark
-            if marked:
-                mol.SetIntProp(_STEREO_KNOWN, 1)
+            mol = chem.AddHs(mol)
+            if marked:  # two like neighbours may show only now
+                chem.AssignStereochemistry(mol, cleanIt=True, force=True)
         return mol
 
     return _answer(molecule)

@@ -27,6 +27,7 @@ class ReadOptions:
         smiles: The column of a table that holds the SMILES.
         skip_invalid: Leave out SMILES that rdkit cannot read, instead of raising.
         add_hydrogens: Make every hydrogen of a molecule a node.
+        stereo: Tell R from S atoms and E from Z bonds where a SMILES says so.
         node_labels: The node labels of a TU folder in the order of their columns, if
             they are known; by default those that occur.
         edge_labels: Likewise for edges.
@@ -47,6 +48,7 @@ class ReadOptions:
     smiles: str = parameter("smiles", "column that holds SMILES")
     skip_invalid: bool = parameter(False, "leave out SMILES that rdkit cannot read")
     add_hydrogens: bool = parameter(False, "add hydrogen atoms as nodes")
+    stereo: bool = parameter(True, "tell R from S and E from Z in SMILES")
     node_labels: Sequence[float] | None = None
     edge_labels: Sequence[float] | None = None
 

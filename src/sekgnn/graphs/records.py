@@ -22,13 +22,11 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import HEADER, graph6_lines
 from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
+from sekgnn.graphs.molecule_pool import Molecule, read_in_order, read_molecule
 from sekgnn.graphs.molecules import (
     ATOM_FEATURES,
     BOND_FEATURES,
     MOST_RING_ATOMS,
-    from_rdkit,
-    molecule_features,
-    parse_smiles,
 )
 from sekgnn.graphs.packed import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
@@ -273,7 +271,7 @@ def graph_format(path: str | Path, format: str | None = None) -> str:
 
 
 def smiles_records(
-    texts: Sequence[str], *, add_hydrogens: bool = False
+    texts: Sequence[str], *, add_hydrogens: bool = False, stereo: bool = True
 ) -> Iterator[GraphRecord]:
     """Yield SMILES strings as records.
 
@@ -282,10 +280,10 @@ def smiles_records(
         MissingExtraError: If rdkit is not installed.
     """
     for i, text in enumerate(texts):
-        record = _molecule(text, f"graph {i}", i + 1, {}, True, add_hydrogens)
-        if record is None:
+        found = read_molecule(text, (True, add_hydrogens, stereo))
+        if found is None:
             raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
-        yield record
+        yield _molecule(text, f"graph {i}", i + 1, {}, found)
 
 
 def networkx_records(
@@ -339,13 +337,14 @@ def _molecules(
     part: Part | None,
 ) -> Iterator[GraphRecord]:
     """Yield the valid molecules of a table, report the others."""
-    for row in _smiles_rows(path, options.smiles, targets, part):
+    rows = _smiles_rows(path, options.smiles, targets, part)
+    items = ((row, row[2][0]) for row in rows)
+    how = features, options.add_hydrogens, options.stereo
+    for row, found in read_in_order(items, how, alone=part is not None):
         number, _, (value, *others) = row
-        known = dict(zip(targets, others, strict=True))
-        how = features, options.add_hydrogens
-        record = _molecule(value, row_place(row), number, known, *how)
-        if record is not None:
-            yield record
+        if found is not None:
+            known = dict(zip(targets, others, strict=True))
+            yield _molecule(value, row_place(row), number, known, found)
         elif on_invalid is not None:
             on_invalid(row)
         elif not options.skip_invalid:
@@ -353,21 +352,15 @@ def _molecules(
 
 
 def _molecule(
-    value: Any,
-    place: str,
-    row: int,
-    targets: dict[Column, Any],
-    features: bool = True,
-    add_hydrogens: bool = False,
-) -> GraphRecord | None:
-    """Return a molecule, or ``None`` if it cannot be read."""
-    mol = parse_smiles(value, add_hydrogens)
-    if mol is None:
-        return None
+    text: Any, place: str, row: int, targets: dict[Column, Any], found: Molecule
+) -> GraphRecord:
+    """Return a molecule as a record."""
+    indptr, indices, *features = found
+    graph = Graph.over(indptr, indices)
     if not features:
-        return GraphRecord(from_rdkit(mol), place, row, targets=targets, text=value)
-    graph, x, edge_attr = molecule_features(mol)
-    return GraphRecord(graph, place, row, x, edge_attr, targets, value, _MOLECULE_NAMES)
+        return GraphRecord(graph, place, row, targets=targets, text=text)
+    x, edge_attr = features
+    return GraphRecord(graph, place, row, x, edge_attr, targets, text, _MOLECULE_NAMES)
 
 
 def _smiles_rows(

@@ -53,6 +53,7 @@ class Reader(_Format, total=False):
 
     smiles: str | int
     add_hydrogens: bool
+    stereo: bool
     features: list[str]
     descriptors: str
 

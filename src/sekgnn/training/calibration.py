@@ -16,9 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sekgnn.datasets.targets import TaskKind
+from sekgnn.errors import ModelFileError
 from sekgnn.training.objective import Objective
 
 STEPS = 10
@@ -27,7 +29,7 @@ STEPS = 10
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was found on the validation graphs of a training.
+    r"""What was found on the validation graphs of a training.
 
     Attributes:
         confidence: c, the share of new graphs whose interval or set should hold the
@@ -37,6 +39,9 @@ class Calibration:
         threshold: Probability above which the second of two classes is decided for;
             ``None`` where the likelier one is.
         weights: Share of every kind of model in their mean, where there are several.
+        floors: Where intervals adapt, c of every target: an interval is
+            :math:`\hat y \pm q (\sigma + c)` with the spread :math:`\sigma` of the
+            models, and q is of the scores :math:`|y - \hat y| / (\sigma + c)`.
     """
 
     confidence: float | None = None
@@ -44,28 +49,54 @@ class Calibration:
     graphs: tuple[int, ...] = ()
     threshold: float | None = None
     weights: tuple[tuple[str, float], ...] = ()
+    floors: tuple[float, ...] = ()
 
     @classmethod
     def fit(
         cls, goal: Objective, confidence: float, predicted: Tensor, y: Tensor,
-        mask: Tensor,
+        mask: Tensor, spread: Tensor | None = None, floors: tuple[float, ...] = (),
     ) -> Calibration:  # fmt: skip
         """Calibrate on graphs that chose nothing.
 
         Shapes:
             - **predicted:** probabilities :math:`(G, C)`, or values :math:`(G, T)`
             - **y:** :math:`(G)` or :math:`(G, T)`; **mask:** bool :math:`(G, T)`
+            - **spread:** :math:`(G, T)`, for intervals that adapt, with ``floors``
         """
-        scores = conformal_scores(goal.kind, predicted, y).unbind(1)
+        scores = conformal_scores(goal.kind, predicted, y)
+        if floors and spread is not None:
+            scores = scores / (spread.double() + torch.tensor(floors).double())
         columns = [
             column[present].tolist()
-            for column, present in zip(scores, mask.unbind(1), strict=True)
+            for column, present in zip(scores.unbind(1), mask.unbind(1), strict=True)
         ]
         return cls(
             confidence,
             tuple(conformal_radius(column, confidence) for column in columns),
             tuple(map(len, columns)),
+            floors=floors,
         )
+
+    def half_widths(
+        self, spread: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return how far intervals reach to either side, ``[T]`` or ``[R, T]``.
+
+        Args:
+            spread: Of the models' predictions, ``[R, T]``; only where intervals adapt.
+
+        Raises:
+            ModelFileError: If they adapt, and there is no spread.
+        """
+        radii = np.array(self.radii)
+        if not self.floors:
+            return radii
+        if spread is None:
+            raise ModelFileError(
+                "the intervals adapt to the spread of several models, but there is "
+                "one; load the whole run folder, with all its models."
+            )
+        return radii * (spread + np.array(self.floors))
 
     @classmethod
     def joined(cls, calibrations: Sequence[Calibration | None]) -> Calibration | None:
@@ -88,6 +119,7 @@ class Calibration:
                 (kind, sum(dict(one.weights)[kind] for one in known) / len(known))
                 for kind, _ in known[0].weights
             ),
+            tuple(map(max, zip(*(one.floors for one in known), strict=True))),
         )
 
     def metrics(
@@ -97,6 +129,7 @@ class Calibration:
         predicted: Tensor,
         y: Tensor,
         mask: Tensor,
+        spread: NDArray[np.float64] | None = None,
     ) -> dict[str, float]:
         """Return ``coverage``, the share of intervals or sets that hold the truth.
 
@@ -105,16 +138,18 @@ class Calibration:
         Arguments as in :meth:`fit`, with the names of the targets.
         """
         scores = conformal_scores(kind, predicted, y)
-        radii = torch.tensor(self.radii, dtype=torch.float64)
+        radii = torch.from_numpy(self.half_widths(spread)).expand(scores.shape)
         rows: list[tuple[float, float]] = []
         for column, present in enumerate(mask.unbind(1)):
-            inside = (scores[present, column] <= radii[column]).double()
-            size = 2 * radii[column].double()
+            own = radii[present, column]
+            inside = (scores[present, column] <= own).double()
+            size = 2 * own.mean()
             if kind in ("binary", "multiclass"):
-                size = (1 - predicted[present] <= radii[0]).double().sum(1).mean()
+                within = 1 - predicted[present] <= own.unsqueeze(1)
+                size = within.double().sum(1).mean()
             elif kind == "multilabel":
                 p = predicted[present, column]
-                both = torch.stack([1 - p, p]) <= radii[column]
+                both = torch.stack([1 - p, p]) <= own
                 size = both.double().sum(0).mean()
             rows.append((float(inside.mean()), float(size)))
         what = "interval_width" if kind == "regression" else "set_size"

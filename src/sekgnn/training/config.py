@@ -124,6 +124,7 @@ class RunConfig(_ModelKeys):
     smiles: str = key("data", "column that holds SMILES", "smiles")
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
     add_hydrogens: bool = key("data", "add hydrogen atoms as nodes", False)
+    stereo: bool = key("data", "tell R from S and E from Z in SMILES", True)
     features: tuple[str, ...] = key(
         "data", "columns or keys of numbers to join to the vector of a graph", ()
     )
@@ -183,6 +184,11 @@ class RunConfig(_ModelKeys):
         shown="no intervals",
         above=0,
         high=0.999,
+    )
+    adaptive: bool = key(
+        "protocol",
+        "widen intervals where the models of an ensemble or blend disagree",
+        False,
     )
     threshold: str | None = key(
         "protocol",
@@ -464,6 +470,11 @@ class RunConfig(_ModelKeys):
                 "refit leaves no validation graphs to choose an epoch by: it is for "
                 "protocols holdout and nested with keep=last. Add that, or leave refit "
                 "out."
+            )
+        if self.adaptive and (self.confidence is None or not self.averages):
+            raise ConfigError(
+                "adaptive scales intervals by the spread of several models; add "
+                "confidence, and ensemble or blend."
             )
         for name in ("confidence", "threshold"):
             if getattr(self, name) is not None and self.watched != "val":

@@ -31,6 +31,7 @@ from sekgnn.datasets import (
     read_task,
 )
 from sekgnn.datasets.graph_task import Y_MASK, add_graph_features
+from sekgnn.datasets.molecule_notes import molecule_notes, unit_notes
 from sekgnn.datasets.node_task import FEATURES
 from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.shard_task import ShardTask, shard_task
@@ -127,6 +128,7 @@ def _own(config: RunConfig) -> GraphTask:
         smiles=config.smiles,
         skip_invalid=config.skip_invalid,
         add_hydrogens=config.add_hydrogens,
+        stereo=config.stereo,
     )
     if task.kind is None:
         raise GraphInputError(f"{path} holds no targets to learn.")
@@ -137,8 +139,14 @@ def _own(config: RunConfig) -> GraphTask:
         warnings.warn(text, GraphInputWarning, stacklevel=2)
     reader: dict[str, Any] = {"format": form}
     if form == "smiles":
-        reader |= {"add_hydrogens": config.add_hydrogens, "smiles": config.smiles}
-    task = replace(task, name=path.name, source="file", left_out=reasons)
+        names = ("smiles", "add_hydrogens", "stereo")
+        reader |= {name: getattr(config, name) for name in names}
+    notes = molecule_notes(task, config.stereo) if form == "smiles" else []
+    if form == "smiles" and path.suffix.lower() != ".smi":
+        notes += unit_notes(path)
+    task = replace(
+        task, name=path.name, source="file", left_out=reasons, notes=tuple(notes)
+    )
     descriptors = config.carried if form == "smiles" else config.descriptors
     if config.features or descriptors != "none":
         reader |= {"features": config.features, "descriptors": descriptors}

@@ -24,7 +24,7 @@ from sekgnn.models import GraphModel
 from sekgnn.models.attribution import STEPS, contributions
 from sekgnn.models.model_file import ModuleModel
 from sekgnn.training.objective import Objective
-from sekgnn.training.predict_file import FilePredictions
+from sekgnn.training.predict_file import FilePredictions, molecule_options
 from sekgnn.training.predictor import Predictor
 
 
@@ -135,7 +135,7 @@ class Explainer:
             nodes, others = (torch.cat(each).cpu() for each in zip(*parts, strict=True))
             values += weight * _in_units(note, nodes, constant=False)
             rest += weight * _in_units(note, others, constant=True)
-        hydrogens = bool((self.predictor.note.reader or {}).get("add_hydrogens", False))
+        hydrogens = molecule_options(self.predictor.note)["add_hydrogens"]
         return [
             Explanation(
                 task.rows[i] if task.rows else i + 1,

@@ -18,7 +18,11 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs.records import smiles_records
 from sekgnn.graphs.table import Column
 from sekgnn.training.explain import Explainer, Explanation
-from sekgnn.training.predict_file import feature_columns, with_features
+from sekgnn.training.predict_file import (
+    feature_columns,
+    molecule_options,
+    with_features,
+)
 from sekgnn.training.predictor import Predictor
 
 
@@ -96,8 +100,8 @@ class TrainedModel:
                 "there are no intervals; train with confidence (--confidence 0.9), and "
                 "load the run's folder, not the model file alone."
             )
-        mean = self._predicted(graphs, reading)[0]
-        radii = np.array(calibration.radii)
+        mean, spread = self._predicted(graphs, reading)
+        radii = calibration.half_widths(spread)
         ends = mean - radii, mean + radii
         if len(self.targets) > 1:
             return ends
@@ -142,11 +146,9 @@ class TrainedModel:
                 '["CCO"] for one, and use sekgnn predict for a file.'
             )
         note, items = self.predictor.note, list(graphs)
-        trained = note.reader or {}
         if items and (isinstance(items[0], str) or hasattr(items[0], "GetAtoms")):
             texts = [_smiles(item, i) for i, item in enumerate(items)]
-            hydrogens = bool(trained.get("add_hydrogens", False))
-            records = smiles_records(texts, add_hydrogens=hydrogens)
+            records = smiles_records(texts, **molecule_options(note))
             task = record_task("molecules", list(records))
         else:
             task = list_task(items, node_features)

@@ -138,6 +138,10 @@ class Objective:
             raise ConfigError(
                 f"threshold is for two classes; {data.name} is {data.kind}."
             )
+        if config.adaptive and data.kind != "regression":
+            raise ConfigError(
+                f"adaptive is for intervals of numbers; {data.name} is {data.kind}."
+            )
         objective = cls.fit(
             data.kind,
             config.loss,

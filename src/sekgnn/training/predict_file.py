@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.files import as_cell, write_atomically
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
 from sekgnn.graphs.shards import read_manifest
-from sekgnn.graphs.table import row_place, table_headings
+from sekgnn.graphs.table import Row, row_place, table_headings
 from sekgnn.parallel import Progress
 from sekgnn.training.config import RunConfig
 from sekgnn.training.objective import Objective
@@ -41,13 +42,13 @@ class FilePredictions:
         predictor: The trained model.
         path: Graphs like those it was trained on, or for a model of nodes a graph file.
         smiles: Column of the SMILES; that of the training data by default.
-        skip_invalid: Leave out SMILES that rdkit cannot read.
+        skip_invalid: Leave predictions of SMILES that rdkit cannot read blank.
         columns: Columns or keys of the input to write, ``row`` among them; by default
             all columns of a table.
 
     Attributes:
         done: Number of graphs, or nodes of a graph file, so far.
-        skipped: Where the SMILES are that were left out.
+        skipped: Where the SMILES are that could not be read.
 
     Raises:
         GraphInputError: If the file is wrong or does not fit the model.
@@ -69,6 +70,7 @@ class FilePredictions:
         self.kept = {} if self.is_graph_file else _kept_columns(self.path, columns)
         self.done = 0
         self.skipped: list[str] = []
+        self._unread: list[Row] = []
 
     def write(
         self, file: TextIO, *, chunk_size: int = 1024, progress: Progress | None = None
@@ -78,7 +80,8 @@ class FilePredictions:
         The columns of the input come first, in their order, then ``node`` where targets
         are of nodes, then the predictions. For input without columns the first is
         ``row``, the number of the graph there, from 1. What a spreadsheet would run as
-        a formula is written as text (:func:`~sekgnn.files.as_cell`).
+        a formula is written as text (:func:`~sekgnn.files.as_cell`). Rows that cannot
+        be read keep their place, with blank predictions.
 
         Args:
             file: Where to write.
@@ -144,7 +147,7 @@ class FilePredictions:
         return {
             "graphs": self.done,
             "skipped": len(self.skipped),
-            "first_skipped": self.skipped[0] if self.skipped else None,
+            "skipped_rows": self.skipped,
             "of": "nodes" if self.is_graph_file else "graphs",
         }
 
@@ -152,7 +155,8 @@ class FilePredictions:
         """Return :meth:`to_dict` in words."""
         words = f"predicted {self.done} {'nodes' if self.is_graph_file else 'graphs'}"
         if self.skipped:
-            words += f" and left out {len(self.skipped)} (the first: {self.skipped[0]})"
+            words += f" and could not read {len(self.skipped)}"
+            words += f" ({', '.join(self.skipped)})"
         return words + ";"
 
     def _check_headings(self) -> None:
@@ -172,7 +176,7 @@ class FilePredictions:
             self.path,
             chunk_size=size,
             columns=[*known, *feature_columns(note)],
-            on_invalid=lambda row: self.skipped.append(row_place(row)),
+            on_invalid=self._skip,
             **reader_options(note, self.path, **self.reading),
         ):
             task = with_features(task, note)
@@ -180,13 +184,42 @@ class FilePredictions:
             self.done += len(task)
             yield task, {_ROW: task.rows, _TEXT: task.texts or (), **task.columns}
 
+    def _skip(self, row: Row) -> None:
+        self.skipped.append(row_place(row))
+        self._unread.append(row)
+
     def _graph_blocks(self, size: int) -> Iterator[Block]:
         for task, values in self.chunks(size):
             columns = [(heading, values[name]) for name, heading in self.kept.items()]
             if self.on_nodes:  # a row for every node
                 rows = np.repeat(np.arange(len(task)), task.sizes).tolist()
                 columns = [(name, [cells[i] for i in rows]) for name, cells in columns]
-            yield [*columns, *self._predicted(task.graphs)]
+            block = [*columns, *self._predicted(task.graphs)]
+            yield self._with_unread(block, task.rows) if self._unread else block
+        if self._unread:
+            columns = [(heading, []) for heading in self.kept.values()]
+            yield self._with_unread([*columns, *self._predicted([])], ())
+
+    def _with_unread(self, block: Block, rows: Sequence[int]) -> Block:
+        """Return predictions of some rows, and blanks for those that were not read.
+
+        Those beyond the last of the rows wait for the next block, if there is one.
+        """
+        last = rows[-1] if rows else math.inf
+        due = [row for row in self._unread if row[0] < last]
+        self._unread = [row for row in self._unread if row[0] > last]
+        order = np.argsort([*rows, *(number for number, *_ in due)], kind="stable")
+        known = [name for name in self.kept if name not in _NOT_COLUMNS]
+        names = [*self.kept, *[None] * (len(block) - len(self.kept))]
+        out: Block = []
+        for name, (heading, cells) in zip(names, block, strict=True):
+            blanks = []
+            for number, _, (smiles, *others) in due:
+                kept = dict(zip(known, others, strict=False))  # features may follow
+                blanks.append({_ROW: number, _TEXT: smiles, **kept}.get(name, ""))
+            both = [*cells, *blanks]
+            out.append((heading, [both[i] for i in order]))
+        return out
 
     def _node_blocks(self, file: GraphFile, size: int) -> Iterator[Block]:
         items = self.predictor.predict_items(file, batch_size=size)
@@ -229,6 +262,12 @@ def with_features(task: GraphTask, note: Objective) -> GraphTask:
     return add_graph_features(task, feature_columns(note), descriptors)
 
 
+def molecule_options(note: Objective) -> dict[str, bool]:
+    """Return how the molecules were read that a model was trained on."""
+    names = ("add_hydrogens", "stereo")
+    return {name: bool((note.reader or {}).get(name, False)) for name in names}
+
+
 def reader_options(
     note: Objective, path: Path, *, smiles: str | None, skip_invalid: bool
 ) -> dict[str, Any]:
@@ -258,7 +297,7 @@ def reader_options(
     if form == "smiles":
         return {
             "smiles": smiles or trained.get("smiles", "smiles"),
-            "add_hydrogens": bool(trained.get("add_hydrogens", False)),
+            **molecule_options(note),
             "skip_invalid": skip_invalid,
         }
     if form == "tu" and known == "tu":

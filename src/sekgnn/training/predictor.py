@@ -68,7 +68,8 @@ class Predictor:
         self.note = self.notes[0]
         columns = 1 if self.note.classes else len(self.note.targets)
         if calibration is not None and calibration.confidence is not None:
-            if len(calibration.radii) != columns:
+            sizes = {len(calibration.radii), len(calibration.floors or range(columns))}
+            if sizes != {columns}:
                 raise ModelFileError(
                     f"{FOLD_FILE} is damaged: its calibration is not of these targets."
                 )
@@ -201,20 +202,27 @@ class Predictor:
         if not weighted and config.confidence is None and config.threshold is None:
             return
 
-        def said(part: str) -> tuple[Tensor, Tensor, Tensor]:
+        def said(part: str) -> tuple[Any, ...]:
             rows = [member.evaluate(part) for member in members]
-            mean, _ = self.join(one.out for one in rows)
-            return torch.from_numpy(mean), rows[0].y, rows[0].mask
+            mean, spread = self.join(one.out for one in rows)
+            return torch.from_numpy(mean), rows[0].y, rows[0].mask, spread
 
         known = Calibration()
         if weighted:
             known = Calibration(weights=self._fitted_weights(members))
             self.calibration = known  # the rest is about the weighted mean
         if config.confidence is not None:
-            fitted = Calibration.fit(note, config.confidence, *said("calibration"))
+            *found, spread = said("calibration")
+            more: dict[str, Any] = {}
+            if config.adaptive:  # by graphs that do not calibrate
+                others = said("val" if config.validation_chooses else "train")[-1]
+                least = 1e-6 * np.array(note.scale)
+                floors = np.maximum(np.median(others, axis=0), least).tolist()
+                more = {"spread": torch.from_numpy(spread), "floors": tuple(floors)}
+            fitted = Calibration.fit(note, config.confidence, *found, **more)
             known = replace(fitted, weights=known.weights)
         if config.threshold is not None:
-            cut = best_threshold(note, config.threshold, *said("val"))
+            cut = best_threshold(note, config.threshold, *said("val")[:3])
             known = replace(known, threshold=cut)
         self.calibration = known
 
@@ -375,21 +383,28 @@ class Predictor:
     def metrics(self, data: GraphTask) -> dict[str, float]:
         """Return the metrics of the predictions for graphs with targets."""
         if isinstance(data, NodeTask):
-            mean, _ = self._mean(self._sources(data), np.arange(len(data)), 1024)
+            said = self._mean(self._sources(data), np.arange(len(data)), 1024)
         else:
-            mean = self.predict(data.graphs)
-        return self.measure(torch.from_numpy(mean), *data.targets())
+            said = self.predict_with_spread(data.graphs)
+        return self.measure(torch.from_numpy(said[0]), *data.targets(), said[1])
 
-    def measure(self, predicted: Tensor, y: Tensor, mask: Tensor) -> dict[str, float]:
+    def measure(
+        self,
+        predicted: Tensor,
+        y: Tensor,
+        mask: Tensor,
+        spread: NDArray[np.float64] | None = None,
+    ) -> dict[str, float]:
         """Return metrics of the task, of each of several targets, and of intervals.
 
-        Predictions are probabilities ``[R, C]`` of classes, or values ``[R, T]``.
+        Predictions are probabilities ``[R, C]`` of classes, or values ``[R, T]``, and
+        spreads those of :meth:`join`.
         """
         note, known, table = self.note, self.calibration, (predicted, y, mask)
         threshold = None if known is None else known.threshold
         out = note.metrics(*table, threshold) | note.target_metrics(*table)
         if known is not None and known.confidence is not None:
-            out |= known.metrics(note.kind, note.targets, *table)
+            out |= known.metrics(note.kind, note.targets, *table, spread)
         return out
 
     def columns(
@@ -425,8 +440,9 @@ class Predictor:
             out[f"spread {name}"] = shown_numbers(column)
         if known is None or known.confidence is None:
             return out
+        radii = known.half_widths(spread)
         for i, name in enumerate(note.targets):
-            radius = known.radii[i]
+            radius = radii[..., i]
             if note.kind == "regression":
                 out[f"lower {name}"] = shown_numbers(predicted[:, i] - radius, note, i)
                 out[f"upper {name}"] = shown_numbers(predicted[:, i] + radius, note, i)

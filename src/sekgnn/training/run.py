@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,7 @@ def _tested(
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,
-        metrics=_of_test(predictor.measure(torch.from_numpy(mean), *truth)),
+        metrics=_of_test(predictor.measure(torch.from_numpy(mean), *truth, spread)),
         seconds=sum(spent),
         members=alone,
         calibration={} if known is None else asdict(known),
@@ -310,9 +311,23 @@ def fit_points(
 
 
 def default_folder(config: RunConfig) -> Path:
-    """Return where a run is written by default."""
+    """Return where a run is written by default.
+
+    A folder with a run of another config stays as it is: the next free number is taken.
+    """
     model = config.model.rpartition(":")[2]
-    return Path("runs") / f"{Path(config.data or 'graphs').stem}-{model}"
+    first = Path("runs") / f"{Path(config.data or 'graphs').stem}-{model}"
+    numbered = (first.with_name(f"{first.name}-{number}") for number in count(2))
+    return next(folder for folder in chain([first], numbered) if _fits(folder, config))
+
+
+def _fits(folder: Path, config: RunConfig) -> bool:
+    """Tell whether a run can be begun, continued or found in a folder."""
+    try:
+        check_same_config(config, folder)
+    except ConfigError:
+        return False
+    return True
 
 
 def is_main_process(config: RunConfig) -> bool:

@@ -50,7 +50,7 @@ _INSTEAD = {
     "num_machines", "closed_form", "protocol",
 }  # fmt: skip
 """Keys of a user who knows what to train: nothing is chosen beside them."""
-_SHARED = {"add_hydrogens", "features", "descriptors", "ensemble", "blend"}
+_SHARED = {"add_hydrogens", "stereo", "features", "descriptors", "ensemble", "blend"}
 """Keys that a run shares with the one it starts from, beside those of the model."""
 
 

@@ -56,6 +56,7 @@ class _Data(_Named, total=False):
     units: str | None
     target_units: list[str]
     left_out: dict[str, int]
+    notes: list[str]
 
 
 class _Model(TypedDict):
