@@ -138,22 +138,6 @@ def test_links_are_learned_where_nodes_look_alike(model: str, tmp_path: Path) ->
     assert record.result("test_auroc").value > 0.9  # random edges cannot be known
 
 
-@pytest.mark.parametrize(
-    ("arrays", "options", "message"),
-    [
-        ({"y": None}, {}, "no array 'y' to predict"),
-        ({"y": np.zeros(240, np.int64)}, {}, "has 1 classes"),
-        ({"y": np.full(240, np.nan)}, {}, "no node has a target"),
-        ({"x": np.full((240, 2), np.inf)}, {}, "feature 0 of node 0 is not finite"),
-        ({"x": np.zeros(240)}, {}, r"x must be floats \[nodes, features\]"),
-        ({"val_mask": np.ones(240, bool)}, {}, "is in two of train_mask"),
-        ({"test_mask": None}, {}, "test_mask is missing"),
-        ({}, {"model": "ppgn"}, "not trained on sampled neighbourhoods"),
-        ({}, {"aggregate": "learned", "merge": "concat"}, "by ranges of nodes"),
-        ({}, {"level": "link", "target": "y"}, "leave target out"),
-        ({}, {"optimizer": "lbfgs", "max_neighbors": None, "norm": "none"}, "lbfgs"),
-    ],
-)
 def test_links_are_learned_where_nothing_else_is_said(tmp_path: Path) -> None:
     """In as many steps as it takes; the places of all nodes, known, would give 0.95."""
     file = ring(tmp_path / "ring.csr", 2000)
@@ -174,6 +158,22 @@ def test_what_is_chosen_for_links_is_what_was_not_given(tmp_path: Path) -> None:
     assert (plain, words) == (RunConfig.from_dict(data), "")
 
 
+@pytest.mark.parametrize(
+    ("arrays", "options", "message"),
+    [
+        ({"y": None}, {}, "no array 'y' to predict"),
+        ({"y": np.zeros(240, np.int64)}, {}, "has 1 classes"),
+        ({"y": np.full(240, np.nan)}, {}, "no node has a target"),
+        ({"x": np.full((240, 2), np.inf)}, {}, "feature 0 of node 0 is not finite"),
+        ({"x": np.zeros(240)}, {}, r"x must be floats \[nodes, features\]"),
+        ({"val_mask": np.ones(240, bool)}, {}, "is in two of train_mask"),
+        ({"test_mask": None}, {}, "test_mask is missing"),
+        ({}, {"model": "ppgn"}, "not trained on sampled neighbourhoods"),
+        ({}, {"aggregate": "learned", "merge": "concat"}, "by ranges of nodes"),
+        ({}, {"level": "link", "target": "y"}, "leave target out"),
+        ({}, {"optimizer": "lbfgs", "max_neighbors": None, "norm": "none"}, "lbfgs"),
+    ],
+)
 def test_what_cannot_work_is_refused_before_anything_is_written(
     arrays: dict[str, Any], options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
