@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -13,6 +13,7 @@ from tests.small_graphs import empty_graph
 from tests.transforms.helpers import mixed_graphs
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.explain import Explainer, GNNExplainer, ModelConfig
 from torch_geometric.loader import DataLoader
 
 from sekgnn.errors import ConfigError, GraphInputError
@@ -155,6 +156,39 @@ def test_compiled_and_exported_layers_check_their_pairs(data: Any) -> None:
     for run_it in (layer, compiled, exported):
         with pytest.raises(GraphInputError, match=r"nodes 1\.\.6.*there are 6"):
             run_it(data.x, wrong, data.hop_order)
+
+
+class Network(nn.Module):
+    """Two layers in a network that PyG explains."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = SEKConv(3, 8, 2), SEKConv(8, 1, 2)
+
+    def forward(self, x: Tensor, edge_index: Tensor, hop_order: Tensor) -> Tensor:
+        h = self.first(x, edge_index, hop_order).relu()
+        out: Tensor = self.second(h, edge_index, hop_order).sum(0, keepdim=True)
+        return out
+
+
+def test_gnn_explainer_masks_features(data: Any) -> None:
+    """As ``docs/models.md`` says; a feature that no weight reads gets no mask."""
+    torch.manual_seed(0)
+    network = Network().eval()
+    with torch.no_grad():
+        cast("Any", network.first.updates[0]).first.weight[:, 2] = 0
+        cast("Any", network.first.updates[1]).first.weight[:, 2] = 0
+    explainer = Explainer(
+        network,
+        GNNExplainer(epochs=20),
+        explanation_type="model",
+        node_mask_type="attributes",
+        edge_mask_type=None,
+        model_config=ModelConfig(mode="regression", task_level="graph"),
+    )
+    found = explainer(data.x.float(), data.hop_edge_index, hop_order=data.hop_order)
+    assert found.node_mask.shape == data.x.shape
+    assert (found.node_mask[:, 2] == 0).all() and (found.node_mask > 0).any()
 
 
 @pytest.fixture
