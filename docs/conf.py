@@ -28,6 +28,7 @@ sys.path.insert(0, str(DOCS))
 warnings.filterwarnings("ignore", message=".*torch.jit.*")  # PyG on PyTorch 2.13
 
 import api_pages
+import command_page
 
 import sekgnn
 
@@ -128,5 +129,6 @@ def setup(app: Sphinx) -> None:
     """Register the renderer of equations and what makes the API pages."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("builder-inited", lambda app: api_pages.write(DOCS / "api"))
+    app.connect("builder-inited", lambda app: command_page.write(DOCS / "commands.md"))
     app.connect("autodoc-process-docstring", api_pages.mend)
     app.connect("missing-reference", api_pages.resolve)

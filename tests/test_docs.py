@@ -107,3 +107,24 @@ def test_every_command_of_the_docs_can_be_typed(line: str) -> None:
             return
         rest = [*context._protected_args, *context.args]
         name, command, words = command.resolve_command(context, rest)
+
+
+def test_every_flag_is_on_the_page_of_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
+    import command_page  # type: ignore[import-not-found]
+
+    sections = dict(
+        section.split("\n", 1) for section in command_page.page().split("\n## ")[1:]
+    )
+    group: Any = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            assert {f"sekgnn {name} {sub}" for sub in command.commands} <= {*sections}
+            continue
+        flags = {
+            max(param.opts, key=len)
+            for param in command.get_params(typer.Context(command))
+            if param.param_type_name == "option" and param.name != "help"
+        }
+        shown = re.findall(r"^\| `([^`]*)`", sections[f"sekgnn {name}"], re.M)
+        assert flags <= {word for row in shown for word in re.split(r"[ ,]+", row)}

@@ -71,3 +71,17 @@ def test_certificate_option(run: Run, tmp_path: Path) -> None:
     result = run("wl", "cycle:5", "cycle:5", "--test", "3fwl", "--certificate", other)
     assert_refused(result, "no certificates")
     assert not other.exists()
+
+
+def test_rows_that_collide_are_named(run: Run, tmp_path: Path) -> None:
+    """Equal molecules, however written; not those of equal targets."""
+    lines = ["smiles,y", "CCO,1", "CCC,2", "OCC,3", "CCCC,4", "CCCC,4"]
+    lines += [f"{'C' * n}N,{n}" for n in range(1, 15)]
+    (tmp_path / "m.csv").write_text("\n".join(lines))
+    words = ("advise", tmp_path / "m.csv", "--target", "y", "--kind", "regression",
+             "--no-baseline")  # fmt: skip
+    said = " ".join(run(*words, code=0).output.split())
+    wanted = "Collisions that are left: row 1 (line 2) CCO and row 3 (line 4) OCC."
+    assert wanted in said
+    (tmp_path / "m.csv").write_text("\n".join([*lines[:3], *lines[4:]]))
+    assert "Collisions that are left" not in run(*words, code=0).output

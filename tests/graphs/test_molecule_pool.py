@@ -12,13 +12,13 @@ import pytest
 
 from sekgnn.errors import GraphInputError
 from sekgnn.graphs import molecule_pool
-from sekgnn.graphs.molecule_pool import read_in_order
+from sekgnn.graphs.molecule_pool import in_order, read_molecule
+from sekgnn.graphs.molecules import descriptors_of, scaffold
 from sekgnn.graphs.read_options import ReadOptions
 from sekgnn.graphs.records import read_all, read_records
 
 pytest.importorskip("rdkit")
 
-HOW = (True, False, True)
 SMILES = ["CCO", "C(", "c1ccccc1", "C[C@H](N)O", "", "[Na+].[Cl-]", "C/C=C/C"] * 5
 
 
@@ -45,7 +45,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def assert_read(found: Any) -> None:
-    alone = list(read_in_order(enumerate(SMILES), HOW, alone=True))
+    alone = list(in_order(read_molecule, enumerate(SMILES), alone=True))
     assert [number for number, _ in found] == [*range(len(SMILES))]
     for (_, one), (_, other) in zip(found, alone, strict=True):
         assert (one is None) == (other is None)
@@ -55,20 +55,20 @@ def assert_read(found: Any) -> None:
 
 
 def test_they_are_the_same_in_the_same_order(started: list[Any]) -> None:
-    assert_read(list(read_in_order(enumerate(SMILES), HOW)))
+    assert_read(list(in_order(read_molecule, enumerate(SMILES))))
     assert len(started) == 2
     assert all(process.poll() is not None for process in started)
 
 
 def test_short_tables_and_parts_need_no_process(started: list[Any]) -> None:
-    list(read_in_order(enumerate(SMILES[:6]), HOW))
-    list(read_in_order(enumerate(SMILES), HOW, alone=True))
+    list(in_order(read_molecule, enumerate(SMILES[:5])))
+    list(in_order(read_molecule, enumerate(SMILES), alone=True))
     assert not started
 
 
 def test_a_process_that_ends_early_changes_nothing(started: list[Any]) -> None:
     found = []
-    for pair in read_in_order(enumerate(SMILES), HOW):
+    for pair in in_order(read_molecule, enumerate(SMILES)):
         found.append(pair)
         if len(found) == 10:
             for process in started:
@@ -78,7 +78,7 @@ def test_a_process_that_ends_early_changes_nothing(started: list[Any]) -> None:
 
 
 def test_who_stops_early_leaves_no_process(started: list[Any]) -> None:
-    reading = read_in_order(enumerate(SMILES), HOW)
+    reading = in_order(read_molecule, enumerate(SMILES))
     assert sum(1 for _ in zip(range(12), reading, strict=False)) == 12
     reading.close()  # type: ignore[attr-defined]
     assert len(started) == 2
@@ -92,9 +92,23 @@ def test_a_fault_is_raised_after_what_stands_before_it() -> None:
 
     found = []
     with pytest.raises(GraphInputError, match="row 21"):
-        for pair in read_in_order(faulty(), HOW):
+        for pair in in_order(read_molecule, faulty()):
             found.append(pair)
     assert len(found) == 20
+
+
+def test_an_error_of_a_process_is_raised_here(started: list[Any]) -> None:
+    """And what it prints is not."""
+    with pytest.raises(GraphInputError, match="'C\\('"):
+        list(in_order(scaffold, [(0, "CC")] * 20 + [(0, "C(")]))
+    assert len(started) == 2
+
+
+def test_descriptors_of_many_molecules(started: list[Any]) -> None:
+    texts = [(0, "C" * n) for n in range(1, 12)]
+    found = [row for _, row in in_order(descriptors_of, texts, first=2)]
+    np.testing.assert_array_equal(found, [descriptors_of(text) for _, text in texts])
+    assert started
 
 
 def test_a_table_is_read_by_processes(tmp_path: Path, started: list[Any]) -> None:

@@ -125,14 +125,15 @@ def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) 
         assert metrics["accuracy"] == pytest.approx(value)
     sentence = record.baseline_sentence()
     assert sentence is not None
-    assert sentence.startswith(
-        f"baseline without a network: {found['model']}, test_accuracy "
-    )
-    assert f"(this network {record.headline.value:.3g})" in sentence
+    assert sentence.startswith("without a network, test_accuracy: ")
+    assert all(f"{n} {v:.3g}" in sentence for n, v in found["each"].items())
+    assert f"this model {record.headline.value:.3g}" in sentence
     behind = found["value"] > record.headline.value
-    assert ("the network is behind: try --preset" in sentence) == behind
+    assert (f"Use {found['model']}, the best" in sentence) == behind
+    assert ("Use this model" in sentence) != behind
     ahead = replace(record, baseline={**found, "value": 2.0}).baseline_sentence()
-    assert "the network is behind" in str(ahead)
+    gap = 2.0 - record.headline.value
+    assert f"it is ahead by {gap:.3g}; or try --preset" in str(ahead)
 
 
 def test_nothing_is_selected_without_validation_graphs(
@@ -143,7 +144,8 @@ def test_nothing_is_selected_without_validation_graphs(
     found = record.baseline
     assert found["model"] is None and found["selected_on"] == "nothing"
     assert found["each"].keys() == {"ridge", "forest"}
-    assert "test_accuracy ridge" in str(record.baseline_sentence())
+    sentence = str(record.baseline_sentence())
+    assert "test_accuracy: ridge" in sentence and "Use" not in sentence
 
 
 def test_a_baseline_that_cannot_be_is_left_out_with_a_reason(

@@ -345,7 +345,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(
         ),
         (
             {"model": "ppgn"},
-            "memory",
+            "checks",
             r"a batch of 8 graphs of up to 7, needs about 0\.0 GiB",
         ),
     ],

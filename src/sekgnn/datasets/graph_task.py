@@ -23,6 +23,7 @@ from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.fields import GRAPH_X, POSITIONS
 from sekgnn.graphs import Graph, GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
+from sekgnn.graphs.molecule_pool import FIRST_SLOW, in_order
 from sekgnn.graphs.molecules import molecule_numbers
 from sekgnn.graphs.table import Column
 
@@ -484,7 +485,8 @@ def add_graph_features(
         for part in descriptors.split("+"):
             headings, compute = molecule_numbers(part)
             names += headings
-            rows = [compute(text) for text in task.texts]
+            texts = ((None, text) for text in task.texts)
+            rows = [row for _, row in in_order(compute, texts, first=FIRST_SLOW)]
             table = np.hstack([table, np.reshape(rows, (len(task), len(headings)))])
     if not names:
         return task

@@ -1,8 +1,8 @@
-"""Long tables of SMILES, read by as many processes as there are cores.
+"""Work on many SMILES, shared by as many processes as there are cores.
 
 rdkit and the loops over atoms hold the interpreter's lock, so threads would not help.
 The processes run this file alone: no script of the user is imported again, and nothing
-is inherited. The first molecules, which are all of a short table, need none.
+is inherited. The first molecules, which are all of a short table, are done here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pickle
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
@@ -24,26 +24,28 @@ from sekgnn.graphs.molecules import from_rdkit, molecule_features, parse_smiles
 from sekgnn.parallel import usable_cores
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 FIRST = 2_000
 """Molecules that are read before processes start, which takes about a second."""
+FIRST_SLOW = 200
+"""The same for what takes milliseconds, such as descriptors."""
 BLOCK = 256
-"""Molecules that a process reads at a time."""
+"""Molecules that a process is given at a time, at most."""
 _AHEAD = 2  # blocks per process that are asked for before they are needed
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
     "from sekgnn.graphs.molecule_pool import serve; serve()"
 )
 
-How = tuple[bool, bool, bool]
-"""With features, with hydrogens as nodes, with stereochemistry."""
 Molecule = tuple[NDArray[Any], ...]
 """``indptr`` and ``indices`` of the graph; with features also ``x``, ``edge_attr``."""
 
 
-def read_molecule(value: Any, how: How) -> Molecule | None:
+def read_molecule(
+    value: Any, features: bool = True, add_hydrogens: bool = False, stereo: bool = True
+) -> Molecule | None:
     """Return the arrays of a molecule; ``None`` if rdkit cannot read it."""
-    features, add_hydrogens, stereo = how
     mol = parse_smiles(value, add_hydrogens, stereo and features)
     if mol is None:
         return None
@@ -54,44 +56,47 @@ def read_molecule(value: Any, how: How) -> Molecule | None:
     return graph.indptr, graph.indices, x, edge_attr
 
 
-def read_in_order(
-    items: Iterable[tuple[T, Any]], how: How, *, alone: bool = False
-) -> Iterator[tuple[T, Molecule | None]]:
-    """Yield items, each with the arrays of its SMILES, in their order.
+def in_order(
+    work: Callable[[Any], R],
+    items: Iterable[tuple[T, Any]],
+    *,
+    first: int | None = None,
+    alone: bool = False,
+) -> Iterator[tuple[T, R]]:
+    """Yield items, each with what a function makes of its SMILES, in their order.
 
     Args:
+        work: A function of a module, or a partial one, which other processes import.
         items: Whatever belongs to a molecule, and its SMILES.
-        how: To read them.
+        first: Molecules that are done before processes start; ``FIRST`` by default.
         alone: Start no processes, whatever the number of molecules.
 
     Raises:
-        What reading the items raises, after those before it are yielded.
+        What the function or the items raise, after what stands before is yielded.
     """
     waiting = iter(items)
-    processes = usable_cores()
-    short = None if alone or processes < 2 else FIRST
-    for item, value in islice(waiting, short):
-        yield item, read_molecule(value, how)
-    if short is None:
-        return
-    ahead = list(islice(waiting, BLOCK))
-    if len(ahead) < BLOCK:  # not worth it
+    processes, enough = usable_cores(), FIRST if first is None else first
+    size = min(BLOCK, max(enough // processes, 1))
+    for item, value in waiting if alone or processes < 2 else islice(waiting, enough):
+        yield item, work(value)
+    ahead = list(islice(waiting, size))
+    if len(ahead) < size:  # not worth it
         for item, value in ahead:
-            yield item, read_molecule(value, how)
+            yield item, work(value)
         return
-    with _helpers(processes, how) as ask:
-        yield from _in_order(_blocks(ahead, waiting), ask, _AHEAD * processes)
+    with _helpers(processes, work) as ask:
+        yield from _answers(_blocks(ahead, waiting, size), ask, _AHEAD * processes)
 
 
 def _blocks(
-    first: list[tuple[T, Any]], waiting: Iterator[tuple[T, Any]]
+    first: list[tuple[T, Any]], waiting: Iterator[tuple[T, Any]], size: int
 ) -> Iterator[list[tuple[T, Any]]]:
     block = first
     while block:
         yield block
         block = []
         try:
-            for pair in islice(waiting, BLOCK):
+            for pair in islice(waiting, size):
                 block.append(pair)
         except Exception:
             if block:
@@ -99,9 +104,9 @@ def _blocks(
             raise
 
 
-def _in_order(
+def _answers(
     blocks: Iterator[list[tuple[T, Any]]], ask: Any, most: int
-) -> Iterator[tuple[T, Molecule | None]]:
+) -> Iterator[tuple[T, Any]]:
     """Yield the answers to blocks, of which some are asked for ahead."""
     asked: deque[tuple[list[tuple[T, Any]], Future[Any]]] = deque()
     fault: Exception | None = None
@@ -125,28 +130,29 @@ def _in_order(
 
 
 @contextmanager
-def _helpers(count: int, how: How) -> Iterator[Any]:
-    """Give a function that lets one of ``count`` processes read SMILES, as a future.
+def _helpers(count: int, work: Callable[[Any], Any]) -> Iterator[Any]:
+    """Give a function that lets one of ``count`` processes do SMILES, as a future.
 
-    What a process that ends early was asked for is read here.
+    What a process fails at, or that ends early, is done here: its error is raised here.
     """
     program = [sys.executable, "-c", _PROGRAM.format(path=sys.path)]
     idle: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
 
-    def read(values: Sequence[Any]) -> list[Molecule | None]:
+    def done(values: Sequence[Any]) -> list[Any]:
         process = idle.get()
         try:
             if process is not None:
                 assert process.stdin is not None and process.stdout is not None
-                pickle.dump((list(values), how), process.stdin)
+                pickle.dump((work, list(values)), process.stdin)
                 process.stdin.flush()
-                found: list[Molecule | None] = pickle.load(process.stdout)
-                return found
+                found: list[Any] | None = pickle.load(process.stdout)
+                if found is not None:
+                    return found
         except (OSError, EOFError, pickle.PickleError):
             process = None
         finally:
             idle.put(process)
-        return [read_molecule(value, how) for value in values]
+        return [work(value) for value in values]
 
     with ExitStack() as stack:
         for _ in range(count):
@@ -160,7 +166,7 @@ def _helpers(count: int, how: How) -> Iterator[Any]:
             idle.put(process)
         threads = stack.enter_context(ThreadPoolExecutor(count))
         stack.callback(threads.shutdown, wait=False, cancel_futures=True)
-        yield lambda values: threads.submit(read, values)
+        yield lambda values: threads.submit(done, values)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -173,12 +179,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def serve() -> None:
-    """Read SMILES that come from another process until that closes the pipe."""
+    """Do what another process asks for, until that closes the pipe."""
     while True:
         try:
-            values, how = pickle.load(sys.stdin.buffer)
+            work, values = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        found = [read_molecule(value, how) for value in values]
+        try:
+            found = [work(value) for value in values]
+        except Exception:  # whoever asked meets it, too
+            found = None
         pickle.dump(found, sys.stdout.buffer, protocol=pickle.HIGHEST_PROTOCOL)
         sys.stdout.buffer.flush()

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import HEADER, graph6_lines
 from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
-from sekgnn.graphs.molecule_pool import Molecule, read_in_order, read_molecule
+from sekgnn.graphs.molecule_pool import Molecule, in_order, read_molecule
 from sekgnn.graphs.molecules import (
     ATOM_FEATURES,
     BOND_FEATURES,
@@ -280,7 +281,7 @@ def smiles_records(
         MissingExtraError: If rdkit is not installed.
     """
     for i, text in enumerate(texts):
-        found = read_molecule(text, (True, add_hydrogens, stereo))
+        found = read_molecule(text, True, add_hydrogens, stereo)
         if found is None:
             raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
         yield _molecule(text, f"graph {i}", i + 1, {}, found)
@@ -339,8 +340,13 @@ def _molecules(
     """Yield the valid molecules of a table, report the others."""
     rows = _smiles_rows(path, options.smiles, targets, part)
     items = ((row, row[2][0]) for row in rows)
-    how = features, options.add_hydrogens, options.stereo
-    for row, found in read_in_order(items, how, alone=part is not None):
+    read = partial(
+        read_molecule,
+        features=features,
+        add_hydrogens=options.add_hydrogens,
+        stereo=options.stereo,
+    )
+    for row, found in in_order(read, items, alone=part is not None):
         number, _, (value, *others) = row
         if found is not None:
             known = dict(zip(targets, others, strict=True))

@@ -25,13 +25,20 @@ from sekgnn.training.baseline import Baseline
 from sekgnn.training.build import make_encoding_of
 from sekgnn.training.config import RunConfig
 from sekgnn.training.data import load_data
-from sekgnn.training.floors import ISOMORPHISM, SECONDS, Finding, Ladder
+from sekgnn.training.floors import (
+    ISOMORPHISM,
+    SECONDS,
+    Finding,
+    Ladder,
+    in_conflict,
+)
 from sekgnn.training.run_folder import json_yaml
 from sekgnn.training.run_record import LEFT_OUT, is_better_high, plain_json
 from sekgnn.training.training import Training
 from sekgnn.wl.ladder import Rung, advised
 
 _SAMPLE = 256  # graphs whose encoding is timed
+_SHOWN = 3  # graphs that collide, and sets of them, that are named
 _BASELINE = 5000  # graphs that ridge and forest are validated on
 _SCORES = ("accuracy", "balanced_accuracy", "auroc", "mae", "rmse", "r2")
 Stage = Callable[[str], "Progress | None"]
@@ -192,6 +199,7 @@ def advise(
             "below these floors."
         )
     chosen = _best(findings, rungs)
+    notes += _who_collides(steps, chosen)
     rung = next(item for item in rungs if item.key == chosen)
     kept = config_of(config, rung)
     notes.append(CAVEAT)
@@ -214,6 +222,37 @@ def advise(
         baseline=_baseline(kept, task, bar("baseline")) if config.baseline else {},
         notes=tuple(notes),
     )
+
+
+def _who_collides(steps: Ladder, chosen: str) -> list[str]:
+    """Return a note that names graphs which collide whatever is trained, if any do.
+
+    Those are the ones that no test tells apart, or that the advised class does not.
+    """
+    name = ISOMORPHISM if ISOMORPHISM in steps.known else chosen
+    if steps.on_nodes or name not in steps.known:
+        return []
+    classes = steps.known[name]
+    open_ = np.flatnonzero(in_conflict(classes, steps.y, steps.mask))
+    if not open_.size:
+        return []
+    groups: dict[int, list[int]] = {}
+    for graph in open_.tolist():
+        groups.setdefault(int(classes[graph]), []).append(graph)
+    shown = [
+        " and ".join(_called(steps.task, graph) for graph in group[:_SHOWN])
+        + (f" and {len(group) - _SHOWN} more" if len(group) > _SHOWN else "")
+        for group in [*groups.values()][:_SHOWN]
+    ]
+    more = len(groups) - len(shown)
+    tail = f"; and {more:,} more such sets" if more else ""
+    return [f"Collisions that are left: {'; '.join(shown)}{tail}."]
+
+
+def _called(task: GraphTask, graph: int) -> str:
+    """Return where a graph stands, and its SMILES."""
+    text = "" if task.texts is None else f" {task.texts[graph]}"
+    return f"{task.places[graph] or f'graph {graph}'}{text}"
 
 
 def _score(finding: Finding) -> float:

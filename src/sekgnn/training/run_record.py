@@ -263,22 +263,21 @@ class RunRecord:
             reasons = [f"{name}: {why}" for name, why in known[LEFT_OUT].items()]
             return f"no baseline without a network: {' '.join(reasons)}"
         metric, reached = known["metric"], self.result(known["metric"]).value
-        if known["model"] is None:
-            each = [f"{name} {_short(value)}" for name, value in known["each"].items()]
-            text = f"baselines without a network: {metric} {', '.join(each)}"
-            values = [value for value in known["each"].values() if value is not None]
-        else:
-            text = f"baseline without a network: {known['model']}, {metric} "
-            text += _short(known["value"])
-            values = [known["value"]]
-        text += f" (this network {_short(reached)})"
-        sign = 1 if is_better_high(metric) else -1
-        if any(value is not None and sign * value > sign * reached for value in values):
-            text += (
-                "; the network is behind: try --preset, more --epochs or sekgnn "
-                "search, or do without it"
+        each = ", ".join(f"{n} {_short(v)}" for n, v in known.get("each", {}).items())
+        text = f"without a network, {metric}: {each}; this model {_short(reached)}"
+        best, value = known["model"], known["value"]
+        if best is None or value is None:  # nothing chose one of them
+            return text
+        ahead = (reached - value) * (1 if is_better_high(metric) else -1)
+        if math.isnan(ahead):
+            return text
+        chosen = f"{best}, the best of them on the validation graphs"
+        if ahead < 0:
+            return (
+                f"{text}. Use {chosen}: it is ahead by {_short(-ahead)}; or try "
+                "--preset, more --epochs or sekgnn search"
             )
-        return text
+        return f"{text}. Use this model: it is ahead of {chosen}, by {_short(ahead)}"
 
     def to_json(self) -> str:
         """Return the file's text; numbers that are not finite are ``null``."""
