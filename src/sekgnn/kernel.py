@@ -354,7 +354,10 @@ def _folder(file: str) -> Path | None:
 
 
 def _announce(folder: Path | None, room: str) -> None:
-    """Log once which kernels are compiled, and remove old subfolders."""
+    """Log once which kernels are compiled, and remove old subfolders.
+
+    Of several processes that compile kernels of a room at the same time, one says it.
+    """
     if _COMPILING.announced:
         return
     _COMPILING.announced = True
@@ -371,11 +374,14 @@ def _announce(folder: Path | None, room: str) -> None:
             cure = str(_REFUSED[0])
         _LOG.warning("compiling kernels; they cannot be kept: %s", cure)
         return
-    _LOG.warning(
-        "compiling kernels (%s), once per installation; 'sekgnn warmup' compiles all",
-        room,
-    )
-    _prune(folder.parent)
+    with suppress(FileExistsError):
+        (folder / f"{room}.announced").touch(0o600, exist_ok=False)
+        _LOG.warning(
+            "compiling kernels (%s, ...), each once per installation; 'sekgnn warmup' "
+            "compiles all",
+            room,
+        )
+        _prune(folder.parent)
 
 
 def _prune(folder: Path) -> None:

@@ -47,11 +47,11 @@ def test_a_bar_on_stderr(
         assert move is None
     assert screen.getvalue() == ""
     with progress_stages() as stage:  # two at once; rich allows one display only
-        first, second = stage("first"), stage("second")
+        first, second = stage("first [iso]"), stage("second")
         assert first is not None and second is not None
         first(1, 1)
         second(1, 2)
         second(7, 0)
-    for words in ("first", "second", "second: 7"):
+    for words in ("first [iso]", "second", "second: 7"):
         assert words in screen.getvalue()
     assert capsys.readouterr().out == ""

@@ -12,6 +12,7 @@ from tests.models.helpers import VARIANTS, make, suited
 from tests.nn.helpers import SPEC, dress, dressed, relabel, unset_parameters
 from tests.small_graphs import empty_graph
 from tests.transforms.helpers import mixed_graphs
+from torch.utils._pytree import tree_map
 from torch_geometric.data import Batch
 from torch_geometric.loader import DataLoader
 
@@ -166,6 +167,34 @@ def test_compiled_is_the_same_in_one_graph(name: str) -> None:
         torch.testing.assert_close(out, expected)
         again = [p.grad for p in model.parameters() if p.grad is not None]
         torch.testing.assert_close(again, grads)
+
+
+class Exported(torch.nn.Module):
+    """What computes with prepared tensors, as ``torch.export`` takes it."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, inputs: GraphInputs) -> torch.Tensor:
+        out: torch.Tensor = self.model.compute(inputs)
+        return out
+
+
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+@pytest.mark.parametrize("name", ["SEKGIN edges", "SEKGNN"])
+def test_exported_is_the_same_for_batches_of_any_size(name: str) -> None:
+    model = make(name)
+    inputs = model.prepare(
+        Batch.from_data_list(dressed([petersen_graph(), path_graph(4)]))
+    )
+    sizes = tree_map(
+        lambda t: {0: torch.export.Dim.AUTO} if isinstance(t, torch.Tensor) else None,
+        inputs,
+    )
+    program = torch.export.export(Exported(model), (inputs,), dynamic_shapes=(sizes,))
+    other = model.prepare(Batch.from_data_list(dressed(mixed_graphs())))
+    assert torch.equal(program.module()(other), model.compute(other))
 
 
 # switching oneDNN off and on asks for an Intel GPU

@@ -1,8 +1,10 @@
-"""Layers take what PyG layers take; the compiled form gives the same numbers."""
+"""Layers take what PyG layers take; sorted, compiled, exported they give the same."""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from tests.small_graphs import empty_graph
 from tests.transforms.helpers import mixed_graphs
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.explain import Explainer, GNNExplainer, ModelConfig
 from torch_geometric.loader import DataLoader
 
 from sekgnn.errors import ConfigError, GraphInputError
@@ -26,6 +29,11 @@ LAYERS: dict[str, Any] = {
     "gine+": lambda: GINEPlusConv(3, 3, edge_channels=2),
     "gine+ without edges": lambda: GINEPlusConv(3, 3, combine="sum"),
 }
+
+# dynamo itself makes the instance that PyTorch warns of
+TRACED = pytest.mark.filterwarnings(
+    "ignore:.*should not be instantiated:DeprecationWarning"
+)
 
 
 def make(name: str) -> nn.Module:
@@ -56,6 +64,19 @@ def run_compiled(layer: Any, data: Any, x: Tensor) -> Any:
     return layer(x, hops, encoding=flat, edge_attr=edges)
 
 
+def fields_of(layer: Any, data: Any) -> dict[str, Any]:
+    """What a layer takes of a plain batch, by the names of its arguments."""
+    own = {
+        "history": [data.x, data.x.sin().detach()],
+        "x": data.x,
+        "encoding": data.sub_enc,
+    }
+    known = inspect.signature(layer.forward).parameters
+    names = ("hop_edge_index", "hop_order", "edge_index", "edge_attr")
+    values = own | {name: data[name] for name in names}
+    return {name: value for name, value in values.items() if name in known}
+
+
 def gradients(out: Tensor, layer: nn.Module, x: Tensor) -> list[Tensor]:
     return list(torch.autograd.grad(out.square().sum(), [x, *layer.parameters()]))
 
@@ -71,6 +92,103 @@ def test_both_forms_give_the_same_numbers_and_gradients(name: str) -> None:
     assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
     (lone,) = dressed([empty_graph(3)])  # no pairs at all
     assert run(layer.train(), lone).isfinite().all()
+
+
+@pytest.fixture
+def batches() -> list[Any]:
+    """Of different sizes, so that nothing is fixed by the first."""
+    graphs = dressed(mixed_graphs())
+    return [batch for batch in DataLoader(graphs, batch_size=(len(graphs) + 1) // 2)]
+
+
+@TRACED
+@pytest.mark.parametrize("name", LAYERS)
+def test_compiled_whole_it_gives_the_same_numbers_and_gradients(
+    name: str, batches: list[Any]
+) -> None:
+    torch.compiler.reset()
+    layer = make(name).train()
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    for batch in batches:
+        batch.x.requires_grad_()
+        fields = fields_of(layer, batch)
+        plain = layer(**fields)
+        expected = gradients(plain, layer, batch.x)
+        out = compiled(**fields)
+        torch.testing.assert_close(out, plain)
+        torch.testing.assert_close(gradients(out, layer, batch.x), expected)
+
+
+@TRACED
+@pytest.mark.slow  # the compiler of C++ takes half a minute
+def test_the_default_compiler_takes_it_whole(batches: list[Any]) -> None:
+    torch.compiler.reset()
+    layer = make("gine")
+    compiled = torch.compile(layer, fullgraph=True)
+    fields = fields_of(layer, batches[0])
+    torch.testing.assert_close(compiled(**fields), layer(**fields))
+
+
+@TRACED
+@pytest.mark.parametrize("name", LAYERS)
+def test_exported_it_takes_graphs_of_any_size(
+    name: str, batches: list[Any], tmp_path: Path
+) -> None:
+    layer = make(name)
+    first, second = (fields_of(layer, batch) for batch in batches)
+    auto = torch.export.Dim.AUTO
+    sizes: dict[str, Any] = {key: {int("index" in key): auto} for key in first}
+    if "history" in first:
+        sizes["history"] = [{0: auto}, {0: auto}]
+    program = torch.export.export(layer, (), first, dynamic_shapes=sizes)
+    torch.export.save(program, tmp_path / "layer.pt2")
+    loaded = torch.export.load(tmp_path / "layer.pt2").module()
+    assert torch.equal(loaded(**second), layer(**second))
+
+
+@TRACED
+def test_compiled_and_exported_layers_check_their_pairs(data: Any) -> None:
+    layer, wrong = make("gcn"), data.hop_edge_index + 1
+    good = data.x, data.hop_edge_index, data.hop_order
+    compiled = torch.compile(layer, backend="eager", fullgraph=True)
+    compiled(*good)
+    exported = torch.export.export(layer, good).module()
+    for run_it in (layer, compiled, exported):
+        with pytest.raises(GraphInputError, match=r"nodes 1\.\.6.*there are 6"):
+            run_it(data.x, wrong, data.hop_order)
+
+
+class Network(nn.Module):
+    """Two layers in a network that PyG explains."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = SEKConv(3, 8, 2), SEKConv(8, 1, 2)
+
+    def forward(self, x: Tensor, edge_index: Tensor, hop_order: Tensor) -> Tensor:
+        h = self.first(x, edge_index, hop_order).relu()
+        out: Tensor = self.second(h, edge_index, hop_order).sum(0, keepdim=True)
+        return out
+
+
+def test_gnn_explainer_masks_features(data: Any) -> None:
+    """As ``docs/models.md`` says; a feature that no weight reads gets no mask."""
+    torch.manual_seed(0)
+    network = Network().eval()
+    with torch.no_grad():
+        cast("Any", network.first.updates[0]).first.weight[:, 2] = 0
+        cast("Any", network.first.updates[1]).first.weight[:, 2] = 0
+    explainer = Explainer(
+        network,
+        GNNExplainer(epochs=20),
+        explanation_type="model",
+        node_mask_type="attributes",
+        edge_mask_type=None,
+        model_config=ModelConfig(mode="regression", task_level="graph"),
+    )
+    found = explainer(data.x.float(), data.hop_edge_index, hop_order=data.hop_order)
+    assert found.node_mask.shape == data.x.shape
+    assert (found.node_mask[:, 2] == 0).all() and (found.node_mask > 0).any()
 
 
 @pytest.fixture

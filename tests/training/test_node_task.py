@@ -16,8 +16,10 @@ from sekgnn.datasets import link_task, node_task
 from sekgnn.errors import ConfigError, GraphInputError
 from sekgnn.graphs import GraphFile, pack_pairs
 from sekgnn.training import data as training_data
+from sekgnn.training.config import RunConfig
 from sekgnn.training.predict_file import FilePredictions, evaluate_run
 from sekgnn.training.predictor import Predictor
+from sekgnn.training.run_folder import LINKS, chosen_config
 
 node_tasks = sys.modules["sekgnn.datasets.node_task"]  # a function has its name
 _OPTIONS: dict[str, Any] = {
@@ -59,6 +61,7 @@ def test_nodes_are_learned_and_all_are_predicted(tmp_path: Path) -> None:
     assert record.data["items"] == 239 and record.data["level"] == "node"
     accuracy = record.result("test_accuracy").value
     assert accuracy > 0.6
+    assert "validation nodes; the test nodes" in record.selected_on
     (again,) = evaluate_run(tmp_path / "run")
     assert again["accuracy"] == pytest.approx(accuracy, abs=1e-6)
     out = io.StringIO()
@@ -97,6 +100,7 @@ def test_links_are_held_out_and_learned(tmp_path: Path) -> None:
     np.testing.assert_array_equal(ends, np.bincount(others.ravel(), minlength=240))
     record = train(str(file.path), tmp_path / "run", level="link", **_OPTIONS)
     assert record.headline.metric == "test_accuracy"
+    assert "validation pairs; the test pairs" in record.selected_on
     predictor = Predictor.load(tmp_path / "run")
     ((_, found, _),) = predictor.predict_items(file, [[0, 2], [2, 0], [0, 1]])
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
@@ -114,22 +118,44 @@ def test_ends_that_cannot_be_paired_anew_leave_as_many_pairs(tmp_path: Path) -> 
     assert (others.min(axis=1) > 0).all() and (others[:, 0] < others[:, 1]).all()
 
 
+def ring(path: Path, n: int) -> GraphFile:
+    """Each node joined to the next four, a tenth of that moved."""
+    rng, nodes = np.random.default_rng(0), np.arange(n)
+    pairs = np.concatenate([np.stack([nodes, (nodes + j) % n], 1) for j in range(1, 5)])
+    moved = rng.random(len(pairs)) < 0.1
+    pairs[moved, 1] = rng.integers(0, n, moved.sum())
+    return pack_pairs([pairs[pairs[:, 0] != pairs[:, 1]]], n, path, undirected="add")
+
+
 @pytest.mark.parametrize("model", ["k-gin", "graphsage"])
 def test_links_are_learned_where_nodes_look_alike(model: str, tmp_path: Path) -> None:
     """On a ring of no features only walks between two nodes tell; a tenth is noise."""
-    rng, n = np.random.default_rng(0), 1000
-    pairs = np.concatenate(
-        [np.stack([np.arange(n), (np.arange(n) + j) % n], axis=1) for j in (1, 2, 3, 4)]
-    )
-    moved = rng.random(len(pairs)) < 0.1
-    pairs[moved, 1] = rng.integers(0, n, moved.sum())
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    file = pack_pairs([pairs], n, tmp_path / "ring.csr", undirected="add")
+    file = ring(tmp_path / "ring.csr", 1000)
     record = train(
         str(file.path), tmp_path / "run", level="link", model=model, epochs=4,
         num_layers=2, hidden_channels=16, max_neighbors=4, batch_size=64, lr=0.01,
     )  # fmt: skip
     assert record.result("test_auroc").value > 0.9  # random edges cannot be known
+
+
+def test_links_are_learned_where_nothing_else_is_said(tmp_path: Path) -> None:
+    """In as many steps as it takes; the places of all nodes, known, would give 0.95."""
+    file = ring(tmp_path / "ring.csr", 2000)
+    record = train(str(file.path), tmp_path / "run", level="link", epochs=12)
+    assert record.result("test_auroc").value > 0.9
+    assert {name: record.config[name] for name in LINKS} == LINKS
+
+
+def test_what_is_chosen_for_links_is_what_was_not_given(tmp_path: Path) -> None:
+    data = {"data": str(ring(tmp_path / "ring.csr", 300).path), "level": "link"}
+    config, words = chosen_config(None, {**data, "lr": 0.1, "model": "k-gin"})
+    assert (config.model, config.lr, config.epochs) == ("k-gin", 0.1, 100)
+    assert config.batch_size == LINKS["batch_size"] and "epochs 100" in words
+    for keys in ({"optimizer": "adamw"}, {"level": "node"}):
+        config, words = chosen_config(None, {**data, **keys})
+        assert (config, words) == (RunConfig.from_dict({**data, **keys}), "")
+    plain, words = chosen_config(None, data, "plain")
+    assert (plain, words) == (RunConfig.from_dict(data), "")
 
 
 @pytest.mark.parametrize(

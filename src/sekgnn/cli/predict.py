@@ -155,7 +155,7 @@ def evaluate(
 
     if data is None:
         folds = evaluate_run(run, part, data_root, accelerator)
-        name = f"{part} graphs of {run}"
+        name = f"{part} part of {run}"
     else:
         names = tuple(target or ())
         folds = [

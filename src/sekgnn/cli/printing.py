@@ -113,7 +113,7 @@ def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
     from rich.progress import Progress as Bars
 
     with Bars(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),

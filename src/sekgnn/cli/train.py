@@ -183,7 +183,7 @@ def print_results(record: RunRecord) -> None:
             if name != "unit" or any(row[i] for row in targets_rows)
         ]  # fmt: skip
         print_table(
-            "each target, in its unit, test graphs",
+            "each target, in its unit, test part",
             [short[i] for i in kept],
             [[row[i] for i in kept] for row in targets_rows],
         )

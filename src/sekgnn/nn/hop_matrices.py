@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.errors import GraphInputError
-from sekgnn.nn.sparse_sum import Csr, csr_sum
+from sekgnn.nn.sparse_sum import Csr, chosen, csr_sum
 
 Ints = NDArray[np.int64]
 
@@ -41,6 +41,17 @@ def hop_csr(
         ([0, 1, 2, 2, 2, 2, 2], [1, 0])
     """
     check_positive("num_hops", num_hops)
+    make_rows = chosen("hop_rows", _hop_rows, hop_edge_index)
+    indptr, indices, t_indptr, t_indices = make_rows(
+        hop_edge_index, hop_order, num_nodes, num_hops
+    )
+    return Csr(indptr, indices, t_indptr, t_indices, num_hops)
+
+
+def _hop_rows(
+    hop_edge_index: Tensor, hop_order: Tensor, num_nodes: int, num_hops: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Check the pairs; return the rows of all hops, and those of their transposes."""
     _check_pairs(hop_edge_index, hop_order, num_nodes, num_hops)
     keep = hop_order <= num_hops
     if not bool(keep.all()):
@@ -48,10 +59,9 @@ def hop_csr(
     base = (hop_order - 1) * num_nodes
     sender, receiver = hop_edge_index
     rows = num_hops * num_nodes
-    return Csr(
+    return (
         *grouped(base + receiver, sender, rows),
         *grouped(base + sender, receiver, rows),
-        num_hops,
     )
 
 
@@ -194,8 +204,20 @@ def edge_features(edge_index: Tensor, edge_attr: Tensor, hops: Csr) -> EdgeFeatu
         raise GraphInputError(
             f"edge_attr has {edge_attr.size(0)} rows for {edge_index.size(1)} edges."
         )
-    receiver, sender = hops.pairs(1)  # each [M_1]
-    n = hops.num_nodes
+    first = hops.hop(1)
+    places = chosen("edge_places", _edge_places, edge_index)
+    edge, sender, receiver = places(edge_index, first.indptr, first.indices)
+    attr = edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
+    return EdgeFeatures(attr[edge], sender, _received(first, receiver))
+
+
+def _edge_places(
+    edge_index: Tensor, indptr: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the edge, sender and receiver of every pair of hop 1, each ``[M_1]``."""
+    hop = Csr(indptr, indices, indptr, indices)
+    receiver, sender = hop.pairs(1)
+    n = hop.num_nodes
     keys, order = (edge_index[1] * n + edge_index[0]).sort(stable=True)  # [E]
     wanted = receiver * n + sender
     left = torch.searchsorted(keys, wanted)
@@ -208,8 +230,7 @@ def edge_features(edge_index: Tensor, edge_attr: Tensor, hops: Csr) -> EdgeFeatu
             "with edge features it must have one. Give both directions of every edge "
             "and join multiple ones (torch_geometric.utils.to_undirected)."
         )
-    attr = edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
-    return EdgeFeatures(attr[order[left]], sender, received(hops, 1))
+    return order[left], sender, receiver
 
 
 def received(hops: Csr, k: int) -> Csr:
@@ -218,11 +239,15 @@ def received(hops: Csr, k: int) -> Csr:
     Its columns are the pairs in the order of ``hops.pairs(k)``, ``[N, M_k]``.
     """
     receiver, _ = hops.pairs(k)
+    return _received(hops.hop(k), receiver)
+
+
+def _received(hop: Csr, receiver: Tensor) -> Csr:
+    """Return the same of one hop, whose pairs have these receivers."""
     steps = torch.arange(
         receiver.numel() + 1, dtype=torch.int32, device=receiver.device
     )
-    rows = hops.hop(k).indptr
-    return Csr(rows - rows[0], steps[:-1], steps, receiver.int())
+    return Csr(hop.indptr - hop.indptr[0], steps[:-1], steps, receiver.int())
 
 
 def edge_sum(x: Tensor, lift: nn.Module, edges: EdgeFeatures) -> Tensor:
@@ -291,3 +316,32 @@ def as_encoding(encoding: Tensor | None, num_nodes: int, channels: int) -> Tenso
             f"{channels} numbers are expected (encoding_channels)."
         )
     return flat
+
+
+def _fake_hop_rows(
+    hop_edge_index: Tensor, hop_order: Tensor, num_nodes: int, num_hops: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def starts() -> Tensor:
+        return hop_edge_index.new_empty(num_hops * num_nodes + 1, dtype=torch.int32)
+
+    def nodes() -> Tensor:
+        return hop_edge_index.new_empty(kept, dtype=torch.int32)
+
+    kept = torch.library.get_ctx().new_dynamic_size()
+    return starts(), nodes(), starts(), nodes()
+
+
+def _fake_edge_places(
+    edge_index: Tensor, indptr: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    pairs = torch.library.get_ctx().new_dynamic_size()
+    edge, sender, receiver = (edge_index.new_empty(pairs) for _ in range(3))
+    return edge, sender, receiver
+
+
+# What reads the numbers of a tensor, and so cannot be traced, is an operator: compiled
+# and exported layers check their pairs too.
+_rows = torch.library.custom_op("sekgnn::hop_rows", _hop_rows, mutates_args=())
+_rows.register_fake(_fake_hop_rows)
+_places = torch.library.custom_op("sekgnn::edge_places", _edge_places, mutates_args=())
+_places.register_fake(_fake_edge_places)

@@ -330,7 +330,7 @@ torch.library.custom_op(
 )
 
 
-def _chosen(name: str, direct: Callable[..., Any], x: Tensor) -> Callable[..., Any]:
+def chosen(name: str, direct: Callable[..., Any], x: Tensor) -> Callable[..., Any]:
     """Return an operator, or on the CPU what it does there: to look it up costs time.
 
     Only ``torch.compile`` must see the operator itself.
@@ -356,7 +356,7 @@ class _CsrSum(torch.autograd.Function):
         t_weights: Tensor | None,
     ) -> Tensor:
         ctx.save_for_backward(indptr, indices, weights, t_indptr, t_indices, t_weights)
-        return _chosen("csr_sum", _cpu_sum, x)(x, indptr, indices, weights)
+        return chosen("csr_sum", _cpu_sum, x)(x, indptr, indices, weights)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
@@ -388,7 +388,7 @@ class _HopMix(torch.autograd.Function):
         rectify: bool,
         *sources: Tensor,
     ) -> Tensor:
-        work = _chosen("hop_mix", _mix, weights)
+        work = chosen("hop_mix", _mix, weights)
         spread = weights.expand(-1, sources[0].size(1))
         ctx.save_for_backward(weights, t_indptr, t_indices, *sources)
         ctx.rest = which, first_hop, rectify
@@ -402,7 +402,7 @@ class _HopMix(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> Any:
         weights, t_indptr, t_indices, *sources = ctx.saved_tensors
         which, first_hop, rectify = ctx.rest
-        work = _chosen("hop_mix_backward", _mix_backward, weights)
+        work = chosen("hop_mix_backward", _mix_backward, weights)
         spread = weights.expand(-1, sources[0].size(1))
         gx, gw = work(
             grads[0], sources, which, spread, t_indptr, t_indices, first_hop, rectify

@@ -190,7 +190,7 @@ def markdown(table: str, found: Sequence[Cell], figure: str) -> str:
     notes: list[str] = []
     for protocol in dict.fromkeys(cell.protocol for cell in found):
         selects = f"`{protocol}` selects on {SELECTS_ON[protocol]}.".format(
-            monitor="loss or accuracy"
+            monitor="loss or accuracy", things="graphs"
         )
         paper = _PAPER_SELECTS.get(protocol, _OTHER)
         if protocol == "last epoch":

@@ -273,7 +273,8 @@ def prediction_pngs(
 
 def subject(record: RunRecord) -> str:
     """Return what the predictions are of: which graphs, and which weights."""
-    things = "nodes" if record.data.get("level") == "node" else "graphs"
+    level = str(record.data.get("level"))
+    things = {"node": "nodes", "link": "pairs"}.get(level, "graphs")
     text = f"test {things}"
     if len(record.folds) > 1:
         text += f" of {len(record.folds)} folds"

@@ -55,8 +55,8 @@ _PARTS = ("train", "val", "calibration", "test")
 _SHOWN = 12  # classes or targets that are named
 _HEADLINE = (
     "Accuracies and coverage in percent. Read a number together with what its epoch "
-    "was chosen by: a choice by test graphs makes it better than what new graphs would "
-    "see. A click on a heading sorts a table."
+    "was chosen by: a choice by the test part makes it better than what new data "
+    "would show. A click on a heading sorts a table."
 )
 
 

@@ -178,5 +178,5 @@ def summarise_baseline(
         **out,
         "model": chosen[0] if len(counts) == 1 else ", ".join(words),
         "value": float(np.mean(values)),
-        "selected_on": f"{val} of the validation graphs",
+        "selected_on": f"{val} of the validation {training.config.things}",
     }

@@ -652,6 +652,15 @@ class RunConfig(_ModelKeys):
         return self.keeps_best or not plain or bool(self.blend)
 
     @property
+    def things(self) -> str:
+        """What is split and counted: graphs, or nodes or pairs of one packed graph."""
+        from sekgnn.graphs.graph_file import SUFFIX
+
+        if not self.data.lower().endswith(SUFFIX):
+            return "graphs"
+        return "nodes" if self.level == "node" else "pairs"
+
+    @property
     def keeps_best(self) -> bool:
         """Whether validation graphs choose the kept epoch; else it is the last."""
         return self.watched == "val" and self.keep != "last"

@@ -45,6 +45,17 @@ NETWORK: dict[str, Any] = {
 BLEND: dict[str, Any] = {"ensemble": 3, "blend": ["forest", "boosting"]}
 MOST_BLENDED = 10_000
 """Molecules up to which several networks and trees are affordable."""
+# Chosen for links of one graph, by the trials of ``docs/huge_graph.md``. Three layers,
+# hops of ten nodes and batches of 64 pairs reach the whole of a graph of 50,000 nodes,
+# batch after batch, and never come to learn.
+LINKS: dict[str, Any] = {
+    "num_layers": 2, "max_neighbors": 5, "batch_size": 512, "lr": 0.005,
+    "schedule": "cosine",
+}  # fmt: skip
+LINK_MODEL = "gin"
+"""Where nothing is said of model or encoding: walks between the two nodes of a pair,
+which all models read, say most, and encodings of 50,000 nodes take minutes."""
+_LINK_STEPS = 1000  # at least, where 100 epochs have as many
 _INSTEAD = {
     "model", "optimizer", "grid", "encoding", "refit", "keep", "start_from", "devices",
     "num_machines", "closed_form", "protocol",
@@ -131,14 +142,14 @@ def molecule_defaults(
 
     Nothing for other data, and where the given keys say how to train.
     """
-    from sekgnn.datasets.read_task import task_format
+    from sekgnn.graphs.records import graph_format
     from sekgnn.graphs.table import data_rows
 
     given = {name.replace("-", "_") for name in given}
     path = Path(config.data)
     if given & _INSTEAD or not path.is_file():
         return {}, ""
-    if path.suffix == ".smi" or task_format(path) != "smiles":
+    if path.suffix == ".smi" or graph_format(path) != "smiles":
         return {}, ""
     hint = "Name the one with the SMILES with smiles (--smiles)."
     count = sum(1 for _ in data_rows(path, [config.smiles], hint))
@@ -148,6 +159,34 @@ def molecule_defaults(
     return {**NETWORK, **BLEND}, (
         f"{count:,} molecules: {BLEND['ensemble']} networks blended with {trees}; "
         f"--preset {PLAIN} for one network"
+    )
+
+
+def link_defaults(
+    config: RunConfig, given: Collection[str]
+) -> tuple[dict[str, Any], str]:
+    """Return keys for the links that a config names, and what they make, in words.
+
+    Nothing for other data, and where the given keys say how to train.
+    """
+    from sekgnn.datasets.node_task import HELD_OUT
+    from sekgnn.graphs.graph_file import read_graph_file
+
+    given = {name.replace("-", "_") for name in given}
+    stays = not config.has_epochs or given & (_INSTEAD - {"model", "encoding"})
+    if stays or config.things != "pairs" or not Path(config.data).is_file():
+        return {}, ""
+    sections = {item.name: item.metadata["section"] for item in config_fields()}
+    chosen = dict(LINKS)
+    if not any(sections.get(name, "model") in ("model", "encoding") for name in given):
+        chosen["model"] = LINK_MODEL
+    edges = read_graph_file(config.data, check=False).graph.num_edges
+    batches = max(int(2 * HELD_OUT * edges) // LINKS["batch_size"], 1)
+    chosen["epochs"] = min(max(_LINK_STEPS // batches, 5), 100)
+    chosen = {name: value for name, value in chosen.items() if name not in given}
+    words = ", ".join(f"{name} {value}" for name, value in chosen.items())
+    return chosen, (
+        f"links among {edges:,} edges: {words}; --preset {PLAIN} for other data's"
     )
 
 
@@ -174,6 +213,8 @@ def chosen_config(
     if preset is not None:
         return config, ""
     chosen, words = molecule_defaults(config, given)
+    if not chosen:
+        chosen, words = link_defaults(config, given)
     return (load_config(base, keys, chosen), words) if chosen else (config, "")
 
 

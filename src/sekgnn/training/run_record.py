@@ -364,10 +364,12 @@ def _short(value: float | None) -> str:
 
 
 SELECTS_ON = {
-    "holdout": "the {monitor} of the validation graphs; the test graphs are used once",
+    "holdout": (
+        "the {monitor} of the validation {things}; the test {things} are used once"
+    ),
     "nested": (
-        "the {monitor} of a validation part of each fold's training graphs; each test "
-        "fold is used once"
+        "the {monitor} of a validation part of each fold's training {things}; each "
+        "test fold is used once"
     ),
     "xu2019": (
         "the test folds: one epoch for all folds, that of the best mean over the folds"
@@ -384,7 +386,9 @@ def selected_on(config: RunConfig) -> str:
     """Return what the epoch of a run, and the point of a grid, is chosen by."""
     if config.grid:
         monitor = config.monitor if config.keeps_best else f"last {config.monitor}"
-        words = SELECTS_ON[config.protocol].format(monitor=monitor)
+        words = SELECTS_ON[config.protocol].format(
+            monitor=monitor, things=config.things
+        )
         each = (f"{k} {', '.join(map(str, v))}" for k, v in config.grid)
         drawn = f"{config.grid_points} of the " if config.grid_points else ""
         return f"{words}; of {drawn}{config.space.size} points of {'; '.join(each)}"
@@ -395,7 +399,7 @@ def selected_on(config: RunConfig) -> str:
     validates = config.protocol in ("holdout", "nested")
     last = validates and not config.keeps_best
     name = "last epoch" if last else config.protocol
-    return SELECTS_ON[name].format(monitor=config.monitor)
+    return SELECTS_ON[name].format(monitor=config.monitor, things=config.things)
 
 
 def summarise(
@@ -433,8 +437,8 @@ def summarise(
     undefined = np.flatnonzero(np.isnan(curves).any(axis=1)) + 1
     if undefined.size:
         raise GraphInputError(
-            f"{metric} is not defined in fold {undefined[0]}, whose test graphs are of "
-            "one class; use fewer folds."
+            f"{metric} is not defined in fold {undefined[0]}, whose test "
+            f"{config.things} are of one class; use fewer folds."
         )
     high = is_better_high(metric)
     means = curves.mean(axis=0)

@@ -84,6 +84,7 @@ class AddSubstructureEncoding(BaseTransform):
             for key in parameters:
                 check_choice("keywords", key, (*known, *_OWN, "threads"))
         self.encoding = make_encoding(encoding, **parameters)
+        self._is_quick = bool(quick_plans(self.encoding))
         self.attr_name = _checked_name(attr_name)
         self.dtype = _torch_float(dtype)
         check_rules(undirected, loops)
@@ -114,7 +115,7 @@ class AddSubstructureEncoding(BaseTransform):
 
     def _of_small(self, data: Data) -> Any:
         """Return the encoding of a small graph by one compiled call, if it has one."""
-        if not quick_plans(self.encoding) or "edge_weight" in data.stores[0]:
+        if not self._is_quick or "edge_weight" in data.stores[0]:
             return None  # from_pyg says that weights are not used
         edge_index, num_nodes = node_pairs(data, self.undirected, self.loops)
         return encode_pairs(

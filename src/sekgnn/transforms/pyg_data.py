@@ -192,12 +192,13 @@ def node_pairs(
     """Return pairs and node count of one graph; pack_edge_indices checks the rest."""
     store = check_data(data).stores[0]
     edges, num_nodes = store.get("edge_index"), store.get("num_nodes")
+    x = store.get("x")
     plain = (
         isinstance(edges, Tensor)
         and edges.dim() == 2
         and edges.size(0) == 2
         and not edges.is_floating_point()
-        and (num_nodes is not None or isinstance(store.get("x"), Tensor))
+        and (num_nodes is not None or isinstance(x, Tensor))
         and not _not_finite(store.get("edge_weight"))
         and not _not_finite(store.get("edge_attr"))
     )
@@ -206,7 +207,7 @@ def node_pairs(
         return torch.from_numpy(graph.edge_index()), graph.num_nodes
     if type(edges) is not Tensor or edges.dtype != torch.int64 or not edges.is_cpu:
         edges = torch.from_numpy(edge_array(edges))
-    return edges, int(data.num_nodes if num_nodes is None else num_nodes)
+    return edges, int(x.size(0) if num_nodes is None else num_nodes)
 
 
 def _not_finite(weights: Any) -> bool:
