@@ -56,7 +56,8 @@ def add_block(
     block: int,  # columns in use
     first: int,
     ego: EgoNet,
-    plan: Plan,
+    offsets: NDArray[np.int64],  # of a plan, which whole would cost a third
+    num_shells: int,
     shift: int,  # 0, or the offset of squares
     raw: NDArray[np.float64],  # [C_raw, L]
     t: int,  # step, from 0
@@ -66,8 +67,7 @@ def add_block(
     Column c of the matrix is :math:`H_{\cdot j}`, j = ``landing[first + c]``, or its
     squares.
     """
-    bounds, shell_sums, offsets = ego.bounds, ego.shell_sums, plan.offsets
-    num_shells = plan.num_shells
+    bounds, shell_sums = ego.bounds, ego.shell_sums
     for k in range(1, num_shells + 1):
         add_rows(
             shell_sums, k * width, 0.0, 1.0,
@@ -150,7 +150,8 @@ def encode_ego_nets(
     raw = flat.reshape((plan.num_raw, steps))
     counts = np.zeros(num_shells, dtype=np.int64)
     shell_sums = np.zeros((num_shells + 1) * MAX_BLOCK)
-    squares = plan.offsets[SQUARES]
+    offsets = plan.offsets
+    squares = offsets[SQUARES]
     room = 0  # rows that the scratch memory has
     ids, shell_of = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
     landing, weights = np.empty(0, dtype=np.int64), np.empty(0)
@@ -205,11 +206,16 @@ def encode_ego_nets(
                         current, 0, width, width, ones, columns, rows[i], rows[i + 1],
                     )  # fmt: skip
                 current, following = following, current
-                add_block(current, width, block, first, ego, plan, 0, raw, t)
+                add_block(
+                    current, width, block, first, ego, offsets, num_shells, 0, raw, t
+                )
                 if squares >= 0:
                     for i in range(s * width):
                         squared[i] = current[i] * current[i]
-                    add_block(squared, width, block, first, ego, plan, squares, raw, t)
+                    add_block(
+                        squared, width, block, first, ego, offsets, num_shells,
+                        squares, raw, t,
+                    )  # fmt: skip
         for k in range(num_shells):
             counts[k] = bounds[k + 2] - bounds[k + 1]
         finish(flat, 0, steps, counts, plan.terms, v, out)
