@@ -110,7 +110,7 @@ def pack_edge_list(
     takes 8 bytes per edge and per node.
 
     Args:
-        source: As for :func:`~sekgnn.graphs.read_edge_list`.
+        source: Two ids per line, as :func:`~sekgnn.graphs.read_graphs` reads them.
         output: The file to write; it appears when it is complete.
         arrays: Arrays with one row per node, by name.
         num_nodes: Number of nodes; by default what a line ``# nodes: N`` says, or else
