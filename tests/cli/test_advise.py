@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sekgnn.training.config import RunConfig
-from sekgnn.training.run_folder import load_config
+from sekgnn.training.settings import load_config
 
 from .conftest import Run, assert_refused
 

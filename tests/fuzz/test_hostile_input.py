@@ -43,8 +43,8 @@ from sekgnn.graphs.table import Row
 from sekgnn.models import load_models, save_model
 from sekgnn.models import model_file as model_files
 from sekgnn.training.config import RunConfig
-from sekgnn.training.run_folder import load_config
 from sekgnn.training.run_record import RunRecord
+from sekgnn.training.settings import load_config
 from sekgnn.training.space import load_space
 from sekgnn.training.splits import read_split
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sekgnn.training.config import RunConfig
-from sekgnn.training.run_folder import BLEND, MOST_BLENDED, NETWORK, chosen_config
+from sekgnn.training.settings import BLEND, MOST_BLENDED, NETWORK, chosen_config
 
 pytest.importorskip("rdkit")
 

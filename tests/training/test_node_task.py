@@ -19,7 +19,7 @@ from sekgnn.training import data as training_data
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predict_file import FilePredictions, evaluate_run
 from sekgnn.training.predictor import Predictor
-from sekgnn.training.run_folder import LINKS, chosen_config
+from sekgnn.training.settings import LINKS, chosen_config
 
 node_tasks = sys.modules["sekgnn.datasets.node_task"]  # a function has its name
 _OPTIONS: dict[str, Any] = {

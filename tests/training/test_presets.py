@@ -10,7 +10,7 @@ from tests.training.helpers import SMALL
 from sekgnn.errors import ConfigError
 from sekgnn.estimators import SEKClassifier
 from sekgnn.training import RunConfig, load_preset, train
-from sekgnn.training.run_folder import PLAIN, PRESET_NAMES, load_config
+from sekgnn.training.settings import PLAIN, PRESET_NAMES, load_config
 
 NAMES = [name for name in PRESET_NAMES if name != PLAIN]
 

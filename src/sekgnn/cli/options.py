@@ -255,7 +255,7 @@ def merged_config(
     preset: str | None = None,
 ) -> RunConfig:
     """Return a config: a preset, overridden by a file, overridden by the flags."""
-    from sekgnn.training.run_folder import load_config
+    from sekgnn.training.settings import load_config
 
     return load_config(file, flag_keys(data, keys), preset)
 

@@ -20,7 +20,7 @@ from sekgnn.cli.options import (
     with_config_options,
 )
 from sekgnn.cli.printing import print_table, progress_stages, say
-from sekgnn.training.run_folder import PRESET_NAMES
+from sekgnn.training.settings import PRESET_NAMES
 
 if TYPE_CHECKING:
     from sekgnn.training.run_record import RunRecord
@@ -64,7 +64,7 @@ def train(
     --repeats it holds a run folder per seed, and the mean of every result is shown with
     its standard error.
     """
-    from sekgnn.training.run_folder import chosen_config
+    from sekgnn.training.settings import chosen_config
 
     settings, words = chosen_config(config, flag_keys(data, keys), preset)
     import torch

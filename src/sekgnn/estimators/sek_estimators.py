@@ -38,7 +38,7 @@ from sekgnn.parameters import build, plain
 from sekgnn.parsing import Size, read_as
 from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.predictor import Predictor
-from sekgnn.training.run_folder import check_imported, import_typed
+from sekgnn.training.settings import check_imported, import_typed
 from sekgnn.training.splits import check_training_classes, inner_split
 from sekgnn.training.training import Training
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from sekgnn.training.explain import Explanation, explain
     from sekgnn.training.load import TrainedModel, load
     from sekgnn.training.run import train
-    from sekgnn.training.run_folder import load_preset
     from sekgnn.training.run_record import FoldRecord, Result, RunRecord
+    from sekgnn.training.settings import load_preset
     from sekgnn.training.training import Training
 
 __all__ = [

@@ -38,7 +38,6 @@ from sekgnn.training.run_folder import (
     MODEL_FILE,
     check_same_config,
     check_same_data,
-    chosen_config,
     fold_folders,
     locked,
     member_folders,
@@ -55,6 +54,7 @@ from sekgnn.training.run_record import (
     selected_on,
     summarise,
 )
+from sekgnn.training.settings import chosen_config
 from sekgnn.training.training import Trained, Training, share_of
 
 _Work = tuple[int, int | None, Path]

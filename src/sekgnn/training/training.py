@@ -41,11 +41,7 @@ from sekgnn.training.epochs import History, check_checkpoint, read_checkpoint
 from sekgnn.training.loop import EpochReport, Loop
 from sekgnn.training.objective import Objective, save_trained
 from sekgnn.training.predictions import Rows, predict_batches
-from sekgnn.training.run_folder import (
-    CHECKPOINT_FILE,
-    CURVES_FILE,
-    member_folders,
-)
+from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, member_folders
 from sekgnn.training.splits import make_splits, with_calibration
 
 _ABSURD = 100.0  # times the loss of saying the same of all training graphs
