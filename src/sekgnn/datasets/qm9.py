@@ -25,7 +25,7 @@ from sekgnn.datasets.root import check_statistics
 from sekgnn.errors import DataNotFoundError, GraphInputError, MissingExtraError
 from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs import Graph
-from sekgnn.graphs.molecules import bond_features, hybridisation, parse_smiles
+from sekgnn.graphs.molecules import bond_features, hybridisation_columns, parse_smiles
 from sekgnn.graphs.table import data_rows
 
 HARTREE_IN_EV = 27.211386246
@@ -236,7 +236,10 @@ def _features(
     x[:, :5] = numbers[:, None] == _QM9_ELEMENTS
     x[:, 5] = numbers
     for row, atom in zip(x, mol.GetAtoms(), strict=True):
-        row[6:10] = (atom.GetIsAromatic(), *hybridisation(atom))
+        row[6:10] = (
+            atom.GetIsAromatic(),
+            *hybridisation_columns(int(atom.GetHybridization())),
+        )
     graph, edge_attr = bond_features(mol)
     row, col = graph.edge_index()
     x[:, 10] = np.bincount(row, weights=numbers[col] == 1, minlength=len(x))

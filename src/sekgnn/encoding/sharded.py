@@ -21,7 +21,7 @@ from sekgnn.encoding.encoder import Encoding, encode
 from sekgnn.encoding.substructure import SubstructureEncoding, make_encoding
 from sekgnn.errors import ConfigError, GraphInputError, GraphInputWarning
 from sekgnn.graphs.packed import GRAPH_ARRAYS, PackedGraphs
-from sekgnn.graphs.read_options import DEFAULTS, ReadOptions
+from sekgnn.graphs.read_options import DEFAULTS, MOLECULE_OPTIONS, ReadOptions
 from sekgnn.graphs.records import (
     graph_format,
     input_parts,
@@ -265,7 +265,7 @@ def _reader(
         return reader
     if forms[0] != "smiles":
         return {"format": forms[0]}
-    kept = ("add_hydrogens", "stereo", "smiles")
+    kept = ("smiles", *MOLECULE_OPTIONS)
     return {"format": "smiles", **{name: getattr(options, name) for name in kept}}
 
 

@@ -199,7 +199,7 @@ def _atom_row(
     """Return the features of an atom as bytes, float32; few kinds of atoms are many."""
     row = np.zeros(len(ATOM_FEATURES), dtype=np.float32)
     row[_PLACES.get(number, len(_PLACES))] = 1
-    kinds = (hybridisation == kind for kind in HYBRIDISATIONS)
+    kinds = hybridisation_columns(hybridisation)
     row[len(_PLACES) + 1 :] = charge, aromatic, *kinds, *others
     return row.tobytes()
 
@@ -269,10 +269,9 @@ def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
     return graph, (types[:, None] == numbers).astype(np.float32)
 
 
-def hybridisation(atom: Any) -> tuple[bool, ...]:
-    """Tell whether an atom is sp, sp2, sp3."""
-    number = int(atom.GetHybridization())
-    return tuple(number == kind for kind in HYBRIDISATIONS)
+def hybridisation_columns(hybridisation: int) -> tuple[bool, ...]:
+    """Tell whether a hybridisation of rdkit is sp, sp2, sp3."""
+    return tuple(hybridisation == kind for kind in HYBRIDISATIONS)
 
 
 def _chirality(atom: Any) -> tuple[bool, bool]:

@@ -56,4 +56,7 @@ class ReadOptions:
         check_fields(self)
 
 
+MOLECULE_OPTIONS = ("add_hydrogens", "stereo")
+"""Those that say what the nodes and features of a molecule are."""
+
 DEFAULTS = ReadOptions()

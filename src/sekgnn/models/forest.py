@@ -226,9 +226,7 @@ class Forest(GraphModel):
                 here = torch.arange(len(y)) == 0
                 wanted = torch.full_like(wanted, 0.0 if link == "none" else 0.5)
             rows = wanted[here].double().numpy()
-            own = None
-            if weights is not None:
-                own = weights[here, column if apart else 0].double().numpy()
+            own = _row_weights(weights, here, column)
             trees = self._fitted(vectors[here.numpy()], rows, seed, own)
             grown += [_tensors(tree, column) for tree in trees]
         self.trees.set_trees(grown)
@@ -253,6 +251,18 @@ class Forest(GraphModel):
         )
         forest.fit(x, y if y.shape[1] > 1 else y[:, 0], sample_weight=weights)
         return [each.tree_ for each in forest.estimators_]
+
+
+def _row_weights(
+    weights: Tensor | None, here: Tensor, column: int
+) -> NDArray[np.float64] | None:
+    """Return the weights of some rows, one for all targets or that of a column."""
+    if weights is None:
+        return None
+    own: NDArray[np.float64] = (
+        weights[here, column if weights.size(1) > 1 else 0].double().numpy()
+    )
+    return own
 
 
 def _tensors(tree: Any, column: int) -> dict[str, Tensor]:
@@ -300,10 +310,7 @@ class Boosting(Forest):
         else:
             for column in range(y.size(1)):
                 here = mask[:, column]
-                own = None
-                if weights is not None:
-                    each = weights[here, column if weights.size(1) > 1 else 0]
-                    own = each.double().numpy()
+                own = _row_weights(weights, here, column)
                 wanted = y[here, column].double().numpy()
                 rows = vectors[here.numpy()]
                 grown.extend(self._target(rows, wanted, link, seed, own, column))

@@ -50,6 +50,7 @@ from sekgnn.errors import (
 from sekgnn.fields import GRAPH_NUMBER, SUB_ENC
 from sekgnn.files import cache_folder, make_private
 from sekgnn.graphs.graph_file import SUFFIX
+from sekgnn.graphs.read_options import MOLECULE_OPTIONS
 from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchSource
 from sekgnn.nn.hop_loader import GraphSource, GraphStore
@@ -139,8 +140,8 @@ def _own(config: RunConfig) -> GraphTask:
         warnings.warn(text, GraphInputWarning, stacklevel=2)
     reader: dict[str, Any] = {"format": form}
     if form == "smiles":
-        names = ("smiles", "add_hydrogens", "stereo")
-        reader |= {name: getattr(config, name) for name in names}
+        kept = ("smiles", *MOLECULE_OPTIONS)
+        reader |= {name: getattr(config, name) for name in kept}
     notes = molecule_notes(task, config.stereo) if form == "smiles" else []
     if form == "smiles" and path.suffix.lower() != ".smi":
         notes += unit_notes(path)

@@ -59,11 +59,7 @@ class TrainedModel:
         mean = self._predicted(graphs, reading)[0]
         if self.classes is None:
             return mean[:, 0] if len(self.targets) == 1 else mean
-        chosen = mean.argmax(axis=1) if len(mean) else np.zeros(0, dtype=np.int64)
-        calibration = self.predictor.calibration
-        if calibration is not None and calibration.threshold is not None:
-            chosen = (mean[:, 1] > calibration.threshold).astype(np.int64)
-        return np.array(self.classes)[chosen]
+        return np.array(self.classes)[self.predictor.decided(mean)]
 
     def probabilities(
         self, graphs: Iterable[Any], **reading: Any

@@ -20,6 +20,7 @@ from sekgnn.datasets.read_task import TASK_FORMATS, task_format
 from sekgnn.errors import GraphInputError, GraphInputWarning, ModelFileError
 from sekgnn.files import as_cell, write_atomically
 from sekgnn.graphs.graph_file import SUFFIX, GraphFile, read_graph_file
+from sekgnn.graphs.read_options import MOLECULE_OPTIONS
 from sekgnn.graphs.shards import read_manifest
 from sekgnn.graphs.table import Row, row_place, table_headings
 from sekgnn.parallel import Progress
@@ -264,8 +265,8 @@ def with_features(task: GraphTask, note: Objective) -> GraphTask:
 
 def molecule_options(note: Objective) -> dict[str, bool]:
     """Return how the molecules were read that a model was trained on."""
-    names = ("add_hydrogens", "stereo")
-    return {name: bool((note.reader or {}).get(name, False)) for name in names}
+    reader = note.reader or {}
+    return {name: bool(reader.get(name, False)) for name in MOLECULE_OPTIONS}
 
 
 def reader_options(

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from sekgnn.training.config import DEVICES
 from sekgnn.training.data import encoding_cache, model_reads, task_source
 from sekgnn.training.objective import Objective, read_models
 from sekgnn.training.predictions import (
+    Rows,
     available_device,
     predict_batches,
     shown_numbers,
@@ -202,14 +204,18 @@ class Predictor:
         if not weighted and config.confidence is None and config.threshold is None:
             return
 
+        @cache
+        def evaluated(part: str) -> list[Rows]:
+            return [member.evaluate(part) for member in members]
+
         def said(part: str) -> tuple[Any, ...]:
-            rows = [member.evaluate(part) for member in members]
+            rows = evaluated(part)
             mean, spread = self.join(one.out for one in rows)
             return torch.from_numpy(mean), rows[0].y, rows[0].mask, spread
 
         known = Calibration()
         if weighted:
-            known = Calibration(weights=self._fitted_weights(members))
+            known = Calibration(weights=self._fitted_weights(evaluated("val")))
             self.calibration = known  # the rest is about the weighted mean
         if config.confidence is not None:
             *found, spread = said("calibration")
@@ -226,11 +232,8 @@ class Predictor:
             known = replace(known, threshold=cut)
         self.calibration = known
 
-    def _fitted_weights(
-        self, members: Sequence[Trained]
-    ) -> tuple[tuple[str, float], ...]:
-        """Return the weight of every kind of model, by the validation graphs."""
-        rows = [member.evaluate("val") for member in members]
+    def _fitted_weights(self, rows: Sequence[Rows]) -> tuple[tuple[str, float], ...]:
+        """Return the weight of every kind of model, by each one's validation graphs."""
         kinds = model_kinds(self.models)
         each: dict[str, list[Tensor]] = {kind: [] for kind in kinds}
         for kind, note, one in zip(kinds, self.notes, rows, strict=True):
@@ -407,6 +410,15 @@ class Predictor:
             out |= known.metrics(note.kind, note.targets, *table, spread)
         return out
 
+    def decided(self, predicted: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the class that is decided for, its number, of probabilities.
+
+        The likeliest, or the second of two above the threshold of the calibration.
+        """
+        if self.calibration is not None and self.calibration.threshold is not None:
+            return (predicted[:, 1] > self.calibration.threshold).astype(np.int64)
+        return predicted.argmax(axis=1)
+
     def columns(
         self,
         predicted: NDArray[np.float64],
@@ -429,9 +441,7 @@ class Predictor:
                 out[f"predicted {name}"] = shown_numbers(column, note, i)
             spreads = () if spread is None else spread.T
         else:
-            chosen = predicted.argmax(axis=1) if predicted.size else rows
-            if known is not None and known.threshold is not None:
-                chosen = (predicted[:, 1] > known.threshold).astype(np.int64)
+            chosen = self.decided(predicted)
             out[f"predicted {note.targets[0]}"] = [note.classes[int(c)] for c in chosen]
             for label, column in zip(note.classes, predicted.T, strict=True):
                 out[f"probability {label}"] = shown_numbers(column)

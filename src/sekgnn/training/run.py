@@ -189,9 +189,7 @@ def run_fold(
         record = FoldRecord.load(finished)
         if baseline is None or record.baseline:
             return record
-        record = replace(record, baseline=baseline.fold(number, (), record.seconds))
-        write_files(folder, {FOLD_FILE: json.dumps(asdict(record)).encode()})
-        return record
+        return _with_baseline(record, baseline, number, folder)
     told: dict[str, Any] = {"progress": progress, "report": report}
     tried: list[dict[str, Any]] = []
     if training.config.grid:
@@ -205,13 +203,25 @@ def run_fold(
     if baseline is not None:
         if tested is not None:
             tested(record)
-        found = baseline.fold(number, members, record.seconds)
-        record = replace(record, baseline=found)
-        write_files(folder, {FOLD_FILE: json.dumps(asdict(record)).encode()})
+        record = _with_baseline(record, baseline, number, folder, members)
     for member in member_folders(folder, training.config.ensemble):
         (member / CHECKPOINT_FILE).unlink(missing_ok=True)
     for point in point_folders(folder, len(tried)):
         shutil.rmtree(point, ignore_errors=True)
+    return record
+
+
+def _with_baseline(
+    record: FoldRecord,
+    baseline: Baseline,
+    number: int,
+    folder: Path,
+    members: Sequence[Trained] = (),
+) -> FoldRecord:
+    """Return the record with what simple models reach, which is then in its file."""
+    found = baseline.fold(number, members, record.seconds)
+    record = replace(record, baseline=found)
+    write_files(folder, {FOLD_FILE: json.dumps(asdict(record)).encode()})
     return record
 
 
