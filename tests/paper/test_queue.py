@@ -108,11 +108,11 @@ def test_the_queue_goes_on_after_a_failure_and_when_time_was_up(
         recipe(lines, "ridge", model="ridge", hidden_channels=None, num_layers=None),
     ]
     said: list[str] = []
-    assert train_queue(found, runs, budget=1.0, tell=said.append) == []
+    assert train_queue(found, runs, budget=1.0, log=said.append) == []
     assert all("more than is left" in line for line in said) and len(said) == 3
     clock = iter([0.0, *[1.0] * 4, *[1e9] * 99])  # out of time in an epoch of "long"
     monkeypatch.setattr("sekgnn.paper.queue._now", lambda: next(clock))
-    failed = train_queue(found, runs, budget=1000.0, tell=said.append)
+    failed = train_queue(found, runs, budget=1000.0, log=said.append)
     assert len(failed) == 1 and failed[0].startswith("wrong: ")
     assert "out of time" in said[-1]
     assert states(found, runs) == ["missing", "begun", "missing"]
