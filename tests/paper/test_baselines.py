@@ -124,14 +124,14 @@ def test_overlaps_are_those_of_closed_neighbourhoods(graph: nx.Graph) -> None:
     torch.testing.assert_close(
         found.weights[:, 0], torch.tensor(expected, dtype=torch.float64)
     )
-    assert (found.own == 2).all()
+    assert (found.self_weights == 2).all()
 
 
 def test_graphsnn_weighs_neighbours() -> None:
     _, branch, data, given = inputs("graphsnn", own(SMALL), num_layers=1, jump="last")
     layer, weights = branch.layers[0], dense(data)
     weights[given.hops.pairs(1)] = given.extra.weights[:, 0]
-    total = layer.gamma * given.extra.own * data.x + weights @ data.x
+    total = layer.gamma * given.extra.self_weights * data.x + weights @ data.x
     torch.testing.assert_close(branch(given), layer.mlp(total))
 
 
@@ -314,7 +314,7 @@ def test_pairs_and_triples_are_those_of_k_gnns() -> None:
         }
         found = [tuple(edge) for edge in sets.edge_index.t().tolist()]
         assert len(found) == len(expected) and set(found) == expected
-    parts = pairs.nodes[triples.parts].flatten(1).tolist()
+    parts = pairs.nodes[triples.components].flatten(1).tolist()
     assert [sorted(set(row)) for row in parts] == connected
 
 
