@@ -207,9 +207,9 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         """Return the kind of task, targets, where they are present, and classes."""
         raise NotImplementedError
 
-    def _weights(self, y: Any, given: Any) -> Any:
+    def _weights(self, y: Any, sample_weight: Any) -> Any:
         """Return the weight of every graph, ``[G]``, or ``None``."""
-        return given
+        return sample_weight
 
     @available_if(_has_vectors)
     def transform(self, X: Sequence[Any]) -> NDArray[np.float32]:
@@ -322,9 +322,9 @@ def _torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _check_lengths(graphs: Sequence[Any], rows: NDArray[Any], what: str) -> None:
+def _check_lengths(graphs: Sequence[Any], rows: NDArray[Any], things: str) -> None:
     if len(graphs) != len(rows):
-        raise GraphInputError(f"{len(graphs)} graphs, but {len(rows)} {what}.")
+        raise GraphInputError(f"{len(graphs)} graphs, but {len(rows)} {things}.")
 
 
 def _kind_of(label: Any) -> str:
@@ -395,11 +395,11 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         mask = np.ones((labels.size, 1), dtype=np.bool_)
         return kind, numbers.astype(np.int64), mask, tuple(classes.tolist())
 
-    def _weights(self, y: Any, given: Any) -> Any:
+    def _weights(self, y: Any, sample_weight: Any) -> Any:
         if not isinstance(self.class_weight, Mapping):
-            return given
+            return sample_weight
         by_class = compute_sample_weight(self.class_weight, column_or_1d(np.asarray(y)))
-        return by_class * (1.0 if given is None else np.asarray(given))
+        return by_class * (1.0 if sample_weight is None else np.asarray(sample_weight))
 
     def predict_proba(self, X: Sequence[Any]) -> NDArray[np.float64]:
         """Return the probability of every class, ``[G, C]``; columns ``classes_``."""
