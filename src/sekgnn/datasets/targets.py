@@ -1,4 +1,4 @@
-"""Targets: values as they stand in files, the kind of task they make, and arrays."""
+"""Targets: values as read, the kind of task they imply, and arrays."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from sekgnn.errors import ConfigError, GraphInputError
 
 TaskKind = Literal["binary", "multiclass", "multilabel", "regression"]
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
-"""What targets can be."""
+"""All kinds of tasks."""
 _MOST = float(np.finfo(np.float32).max)
 MOST_NUMBERED_CLASSES = 10
-"""Integers with more different values than this are a quantity, not classes."""
+"""Integers with more distinct values are a quantity, not classes."""
 
 Label = int | float | str
 
 Value = float | str
-"""A number, or a text as it stands in the file."""
+"""A number, or a text of the file."""
 
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL")
-"""Texts that stand for no value; others, such as ``Na`` and ``None``, may be labels."""
+"""Texts that mean a missing value; others, such as ``Na`` and ``None``, are labels."""
 MISSING_NUMBERS = ("none", "n.a.", "?")
-"""Texts that also do among numbers, where those of ``MISSING`` do in any case."""
+"""Further such texts among numbers, where case does not matter."""
 _NO_LABEL = frozenset(MISSING)
 _NO_NUMBER = frozenset(text.lower() for text in (*MISSING, *MISSING_NUMBERS))
 _NUMBER = r"[+-]?(\d+([.,]\d+)?|[.,]\d+)([eE][+-]?\d+)?"
@@ -52,17 +52,17 @@ class TargetColumn:
     values: tuple[Value | None, ...]  # None where missing
     places: tuple[str, ...]  # such as row 3 (line 4)
     source: str  # the file or object it is from
-    spelled: Mapping[int, str] = field(default_factory=dict)  # what stands for missing
+    spelled: Mapping[int, str] = field(default_factory=dict)  # texts of missing values
 
     @property
     def present(self) -> list[tuple[str, Value]]:
-        """Places and values of those that are not missing."""
+        """Places and values that are not missing."""
         pairs = zip(self.places, self.values, strict=True)
         return [(place, value) for place, value in pairs if value is not None]
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """Places and values that are not numbers, nor stand for a missing one."""
+        """Places and values that are neither numbers nor missing."""
         return [
             (place, value)
             for place, value in self.present
@@ -89,10 +89,10 @@ class TargetColumn:
 
     @cached_property
     def labels(self) -> list[Label | None]:
-        """All values as labels: numbers if each is spelled as numbers are, else texts.
+        """All values as labels: numbers if all are spelled as numbers, else texts.
 
-        As Python writes them, and each in one way: of ``7`` and ``007``, ``1`` and
-        ``1.0``, ``1000`` and ``1e3``, ``1`` and ``true`` both are texts.
+        The spelling is Python's, one per number: a column with both ``7`` and ``007``,
+        ``1`` and ``1.0``, ``1000`` and ``1e3``, or ``1`` and ``true`` has texts.
         """
         numbers: dict[float, str] = {}
         for _, value in self.present:
@@ -109,7 +109,7 @@ class TargetColumn:
 
 
 def unit_of(name: str) -> str:
-    """Return the unit that a heading names in brackets at its end, or nothing.
+    """Return the unit in brackets at the end of a heading, or nothing.
 
     Example:
         >>> unit_of("solubility [mg/L]"), unit_of("mp (°C)"), unit_of("logP")
@@ -120,7 +120,7 @@ def unit_of(name: str) -> str:
 
 
 def as_number(value: Value) -> float | None:
-    """Return the number a value stands for, NaN for a missing one; ``None`` for a name.
+    """Return a value as a number, NaN if missing; ``None`` if it is a name.
 
     Example:
         >>> [as_number(text) for text in ("1e3", "007", "true", "N/A", "None", "x")]
@@ -140,7 +140,7 @@ def as_number(value: Value) -> float | None:
 
 
 def spelled_number(value: Value) -> int | float | None:
-    """Return a number, or that of a text which is spelled as Python writes it.
+    """Return a number, or the number of a text in Python's spelling.
 
     Example:
         >>> [spelled_number(v) for v in ("7", "007", "1.5", "1.50", "1e3", 2.0, "true")]
@@ -159,7 +159,7 @@ def spelled_number(value: Value) -> int | float | None:
 
 
 def is_missing(value: Any, *, number: bool = False) -> bool:
-    """Tell whether a value of a file stands for none: a label, or a ``number``."""
+    """Return whether a value means a missing label, or a missing ``number``."""
     if isinstance(value, str):
         text = value.strip()
         return text.lower() in _NO_NUMBER if number else text in _NO_LABEL
@@ -167,7 +167,7 @@ def is_missing(value: Any, *, number: bool = False) -> bool:
 
 
 def not_a_number(value: object) -> str:
-    """Return the likely cause why a text is no number, and its cure; or nothing.
+    """Return why a text is likely no number, and the cure.
 
     Example:
         >>> not_a_number("1,5")
@@ -197,7 +197,7 @@ def read_column(
 ) -> TargetColumn:
     """Return a column of values from a file or another library.
 
-    Missing are ``None``, NaN, and the texts ``MISSING``.
+    ``None``, NaN and the texts ``MISSING`` are missing values.
 
     Raises:
         GraphInputError: If a value is infinite or neither number nor string, or all are
@@ -241,12 +241,12 @@ def _value(name: str, value: Any, place: str) -> Value | None:
             f"{place}, target {name!r}: {value} is not finite.{_NO_VALUE}"
         )
     if isinstance(value, numbers.Integral) and int(number) != value:
-        return str(value)  # which float64 does not hold
+        return str(value)  # not exact in float64
     return None if math.isnan(number) else number
 
 
 class TargetFields(TypedDict):
-    """What a :class:`~sekgnn.datasets.graph_task.GraphTask` says of its targets."""
+    """Fields of a :class:`~sekgnn.datasets.graph_task.GraphTask` about its targets."""
 
     kind: TaskKind
     target_names: tuple[str, ...]
@@ -260,29 +260,29 @@ def encode_targets(
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
 ) -> tuple[NDArray[Any], TargetFields]:
-    """Return targets as arrays, and what kind of task they make.
+    """Return targets as arrays, and the kind of task.
 
-    Without ``kind``: several targets are multilabel if all values are 0 or 1, else
+    Without ``kind``, several targets are multilabel if all values are 0 or 1, else
     regression. One target is a class if its values are names, or integers with at most
-    ``MOST_NUMBERED_CLASSES`` different values, each twice on average; else
-    regression. Labels are texts unless every one is spelled as numbers are
-    (:attr:`TargetColumn.labels`). Numbers are also missing where one of
-    ``MISSING_NUMBERS`` stands.
+    ``MOST_NUMBERED_CLASSES`` distinct values that occur twice on average; else
+    regression. Labels are texts unless every one is spelled as a number
+    (:attr:`TargetColumn.labels`). Among numbers the texts ``MISSING_NUMBERS`` are
+    missing, too.
 
     Args:
         columns: The targets.
-        kind: The kind of task, if it is known.
-        classes: The labels in their order, if they are known, as when a trained model
-            meets new data; by default those that occur, sorted.
+        kind: The kind of task, if known.
+        classes: The labels in order, if known, as for new data of a trained model; by
+            default the sorted labels that occur.
 
     Returns:
-        The numbers of classes, int64 ``[G]``, or float64 ``[G, T]`` of a regression,
-        float32 of labels; 0 where a target is missing. And the fields of the task.
+        Class numbers, int64 ``[G]``, or targets ``[G, T]``, float64 in regression and
+        float32 in multilabel tasks; 0 where missing. And the fields of the task.
 
     Raises:
         ConfigError: If ``kind`` does not fit the number of targets.
         GraphInputError: If a value does not fit the kind, a label is not in
-            ``classes``, a class has one member only, or all values are equal.
+            ``classes``, a class has only one member, or all values are equal.
     """
     names = tuple(column.name for column in columns)
     if not columns or len(set(names)) != len(names):
@@ -306,7 +306,7 @@ def _fields(
     mask: NDArray[np.bool_],
     classes: tuple[Label, ...] | None = None,
 ) -> TargetFields:
-    """Return the fields of a task, with a count of the texts in rows without target."""
+    """Return the fields of a task, with counts of texts in rows without a target."""
     counts: Counter[str] = Counter()
     for i in np.flatnonzero(~mask.any(axis=1)).tolist():
         for column in columns:
@@ -343,8 +343,8 @@ def _kind(
 def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
     named = any(column.texts for column in columns)
     if len(columns) > 1:
-        known = set() if named else {n for c in columns for n in c.numbers if n == n}
-        if known and known <= {0.0, 1.0}:
+        numbers = set() if named else {n for c in columns for n in c.numbers if n == n}
+        if numbers and numbers <= {0.0, 1.0}:
             return "multilabel"
         for column in columns:
             _check_varied(column, column.values if named else column.numbers)
@@ -372,24 +372,28 @@ def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
 
 
 def _are_classes(column: TargetColumn) -> bool:
-    """Tell whether a column of numbers holds few integers, each twice on average."""
+    """Return whether a column holds few integers, each twice on average."""
     pairs = zip(column.labels, column.numbers, strict=True)
-    known = [(label, number) for label, number in pairs if not math.isnan(number)]
-    different = len({label for label, _ in known})
-    whole = all(number.is_integer() for _, number in known)
-    return whole and 2 * different <= len(known) and different <= MOST_NUMBERED_CLASSES
+    present = [(label, number) for label, number in pairs if not math.isnan(number)]
+    different = len({label for label, _ in present})
+    integers = all(number.is_integer() for _, number in present)
+    return (
+        integers
+        and 2 * different <= len(present)
+        and different <= MOST_NUMBERED_CLASSES
+    )
 
 
 def _check_varied(column: TargetColumn, values: Sequence[Value | None]) -> None:
     """Refuse values that are all the same."""
-    known = {v for v in values if v is not None and v == v}
-    if len(known) == 1:
-        reason = f"all values are {known.pop()}; there is nothing to learn."
+    distinct = {v for v in values if v is not None and v == v}
+    if len(distinct) == 1:
+        reason = f"all values are {distinct.pop()}; there is nothing to learn."
         raise column.wrong("", reason)
 
 
 def _classes(column: TargetColumn, kind: TaskKind) -> tuple[Label, ...]:
-    """Return the labels that occur, sorted, each at least twice."""
+    """Return the sorted labels; each must occur at least twice."""
     members = Counter(label for label in column.labels if label is not None)
     labels: tuple[Label, ...] = tuple(sorted(members))
     if len(labels) < 2 or (kind == "binary" and len(labels) > 2):
