@@ -18,7 +18,7 @@ class DataNotFoundError(FileNotFoundError):
 
 
 class GraphInputWarning(UserWarning):
-    """Input is usable, but was changed or has an effect that users should know."""
+    """Input is usable, but was changed, or has an effect that users should know."""
 
 
 class ModelFileError(ValueError):
