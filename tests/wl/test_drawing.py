@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from tests.wl.cases import any_tests, pairs
 
 from sekgnn.errors import GraphInputError
@@ -26,7 +26,7 @@ from sekgnn.graphs import (
 )
 from sekgnn.graphs.molecules import depict
 from sekgnn.testing import graphs
-from sekgnn.wl import TESTS, WLTest, compare
+from sekgnn.wl import TESTS, Isomorphism, WLTest, compare
 from sekgnn.wl.drawing import layout, neighbourhood_shape
 
 
@@ -53,6 +53,7 @@ def assert_whole(axis: Any) -> None:
 
 
 @given(any_tests(), pairs(5))
+@example(Isomorphism(), (LabelledGraph(path_graph(0)), LabelledGraph(path_graph(1))))
 @settings(max_examples=10)
 def test_every_verdict_can_be_drawn(
     test: WLTest, pair: tuple[LabelledGraph, LabelledGraph]

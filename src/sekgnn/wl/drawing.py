@@ -122,7 +122,7 @@ def _centres(verdict: Verdict) -> list[int]:
     for item in (verdict.witness, verdict.counterpart):
         if item is not None:
             graph, nodes = verdict.run.colouring.locate(item)
-            out[graph] = nodes[0]
+            out[graph] = nodes[0] if nodes else 0  # an empty graph may be an object
     return out
 
 
