@@ -14,7 +14,7 @@ class MissingExtraError(ImportError):
 
 
 class DataNotFoundError(FileNotFoundError):
-    """Benchmark data is missing; the message says which files to put where."""
+    """Benchmark data is missing; the message names the files and their folder."""
 
 
 class GraphInputWarning(UserWarning):

@@ -66,7 +66,7 @@ def check_private(
     Raises:
         OutputError: If others may write to one of them, or own it.
     """
-    if os.name != "posix":  # elsewhere the mode says nothing about others
+    if os.name != "posix":  # elsewhere modes do not describe others' rights
         return
     full, top = path.absolute(), (root or path).absolute()
     for level in (full, *full.parents):

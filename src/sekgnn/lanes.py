@@ -32,7 +32,6 @@ class Lanes(types.Type):
     """A vector of numbers in registers."""
 
     def __init__(self, dtype: Any, width: int) -> None:
-        """Name the type."""
         self.dtype, self.width = dtype, width
         super().__init__(name=f"Lanes({dtype}, {width})")
 

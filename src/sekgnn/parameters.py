@@ -372,7 +372,7 @@ def make(
 
 
 def build(make: Callable[..., T], name: str, parameters: Mapping[str, Any]) -> T:
-    """Return ``make(**parameters)``, or say which parameter is unknown or missing."""
+    """Return ``make(**parameters)``; an error names an unknown or missing parameter."""
     accepted = inspect.signature(make).parameters
     for key in parameters:
         if key not in accepted:

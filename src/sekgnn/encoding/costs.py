@@ -157,8 +157,8 @@ def ball_costs(
     levels = np.zeros((centres.size, radius + 1))
     inside, shells = np.zeros(centres.size), np.zeros(centres.size)
     position = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
-    met, count = 0.0, 0
-    while count < centres.size and met < _ENOUGH:
+    num_edges, count = 0.0, 0
+    while count < centres.size and num_edges < _ENOUGH:
         c, count = count, count + 1
         nodes, bounds = ball_nodes(graph, centres[c], radius, position)
         for k in range(radius + 1):
@@ -170,7 +170,7 @@ def ball_costs(
                 levels[c, k] += graph.indptr[u + 1] - graph.indptr[u] + 1
                 if k <= num_shells and alike[u] == u:
                     shells[c] += 1
-            met += levels[c, k]
+            num_edges += levels[c, k]
         for i in range(bounds[radius + 1]):
             position[nodes[i]] = -1
     return levels[:count], inside[:count], shells[:count]

@@ -316,7 +316,7 @@ def in_order(
     table: NDArray[np.int64],  # receives the numbers of multisets and vectors, [2, C]
     ends: NDArray[np.int64],  # of the members of the previous multiset, [U + 1]
     members: Ints,  # numbers of vectors, in the order of their keys
-    counts: Ints,  # how often each occurs
+    counts: Ints,  # of each in its multiset
     vectors: NDArray[Any],  # [>= P, L]
     digests: Colours,  # of the multisets, [U, 2]
     row_of: Ints,  # scratch, [U]: 1 + the row of a multiset when last written

@@ -190,7 +190,6 @@ class RangePlan:
     range_numbers: int = RANGE_NUMBERS
 
     def __post_init__(self) -> None:
-        """Check all that needs no graph."""
         check_ranges(self.encoding)
         check_choice("backend", self.backend, ("push", "sampled"))
         check_choice("dtype", self.dtype, ("float32", "float64"))
@@ -382,7 +381,6 @@ class EncodedNodes:
             self._shards.append(arrays)
 
     def __len__(self) -> int:
-        """Number of nodes."""
         return int(self.shape[0])
 
     def __getitem__(self, nodes: Any) -> NDArray[Any]:

@@ -132,7 +132,7 @@ def count_patterns(
 ) -> None:
     """Write the counts of nodes ``start..stop - 1`` in the order of ``PATTERNS``.
 
-    A ``longest`` cycle below 3 and a ``largest`` clique below 4 stand for none.
+    No cycles are counted for ``longest`` below 3, no cliques for ``largest`` below 4.
     """
     shared = np.zeros(graph.indptr.size - 1, dtype=np.int64)
     on_path = np.zeros(graph.indptr.size - 1, dtype=np.bool_)

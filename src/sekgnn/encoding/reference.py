@@ -9,8 +9,8 @@ probabilities :math:`H^{(t)} = P^t` of a walk,
     f_3 &= \mathrm{AGG}_k \{\!\{ H_{ij}^{(t)} : i, j \in N_k(v) \}\!\}, \\
     f   &= \mathrm{COMBINE}(f_1, f_2, f_3), \qquad t = 1, \dots, l .
 
-:class:`~sekgnn.encoding.WalkEncoding` says what AGG and COMBINE are, and where the walk
-lives. This file is slow and meant to be read; everything fast is tested against it.
+:class:`~sekgnn.encoding.WalkEncoding` defines AGG, COMBINE and the scope of the walk.
+This file is slow and meant to be read; everything fast is tested against it.
 """
 
 from __future__ import annotations

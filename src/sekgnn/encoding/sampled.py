@@ -298,7 +298,7 @@ def check_sampling(encoding: SubstructureEncoding, num_walks: int, seed: int) ->
     """Refuse an encoding that cannot be sampled.
 
     Raises:
-        ConfigError: If so; says what can.
+        ConfigError: If so; names an alternative.
     """
     check_positive("num_walks", num_walks, minimum=2)
     check_seed(seed)

@@ -34,7 +34,7 @@ def as_graph(
     Args:
         obj: A Graph (returned unchanged), PyG ``Data``, networkx graph, scipy sparse
             matrix, square numpy array, rdkit ``Mol`` or graph6 string. Weights are
-            not used; where there are any, a warning says so.
+            not used; if there are any, there is a warning.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
         loops: ``"drop"`` (with a warning) or ``"error"``.
 

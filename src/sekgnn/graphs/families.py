@@ -294,7 +294,7 @@ _FAMILIES: dict[str, tuple[Callable[..., Graph], int, float, str]] = {
     ),
 }
 GRAPH_NAMES = tuple(_FAMILIES)
-"""The families that :func:`named_graph` knows."""
+"""The families of :func:`named_graph`."""
 
 
 def named_graph(name: str) -> Graph:

@@ -364,7 +364,6 @@ class LabelledGraph(Graph):
         edge_labels: Any = None,
         label_names: Mapping[int, str] | None = None,
     ) -> None:
-        """Check the labels against the structure."""
         nodes = None if node_labels is None else as_labels("node_labels", node_labels)
         if nodes is not None and nodes.size != graph.num_nodes:
             raise GraphInputError(

@@ -377,7 +377,7 @@ def _bonds(mol: Any) -> tuple[Graph, NDArray[np.int64]]:
 
 @cache
 def _other_bonds() -> Any:
-    """Return the query for a bond that is none of ``BONDS``."""
+    """Return the query for a bond other than ``BONDS``."""
     return require("rdkit.Chem", "mol").MolFromSmarts(_OTHER_BONDS)
 
 

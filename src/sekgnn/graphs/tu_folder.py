@@ -26,7 +26,7 @@ Features = Sequence[NDArray[np.float32] | None]
 Names = tuple[str, ...] | None
 
 _FILES: dict[str, tuple[str, type, int]] = {
-    # name: rows stand for, type of the values, columns (0: those of the first row)
+    # name: objects of the rows, type of the values, columns (0: as the first row)
     "A": ("edges", np.int64, 2),
     "graph_indicator": ("nodes", np.int64, 1),
     "graph_labels": ("graphs", object, 0),

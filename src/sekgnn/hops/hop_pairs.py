@@ -52,7 +52,6 @@ class HopTable:
     num_hops: int
 
     def __post_init__(self) -> None:
-        """Check the sizes and make the arrays read-only."""
         rows = self.indptr.size - 1
         if rows % check_positive("num_hops", self.num_hops) or (
             self.indptr[-1] != self.indices.size
@@ -122,7 +121,6 @@ class HopTable:
         return np.diff(self.indptr).reshape(self.num_hops, self.num_nodes).T
 
     def __repr__(self) -> str:
-        """Sizes only."""
         return (
             f"HopTable(num_nodes={self.num_nodes}, num_hops={self.num_hops}, "
             f"num_pairs={self.num_pairs})"
@@ -264,10 +262,10 @@ def _search(
     cap: int,
     seed: np.uint64,
 ) -> None:
-    """Write sizes of hops to ``cells``, or hops to ``out`` where ``cells`` say.
+    """Write the sizes of hops to ``cells``, or with ``write`` the hops to ``out``.
 
     ``cells[k, v]`` receives the size of hop k + 1 of v, if v is its smallest twin; with
-    ``write`` it is where that hop begins in ``out``, ``[M]``. Hops are sorted, and hold
+    ``write`` it is the start of that hop in ``out``, ``[M]``. Hops are sorted, and hold
     at most ``cap`` nodes if that is below ``room``, the size of the largest graph.
     """
     mark = np.zeros(graph.indptr.size - 1, np.uint8)

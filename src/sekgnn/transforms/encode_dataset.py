@@ -96,8 +96,8 @@ class EncodedDataset(Sequence[Data]):
         start, stop = self.node_ptr[i : i + 2].tolist()
         if data.num_nodes != stop - start:
             raise GraphInputError(
-                f"graph {i} has {data.num_nodes} nodes now and had {stop - start} when "
-                "it was encoded; a random transform must come after encoding."
+                f"graph {i} has {data.num_nodes} nodes, but had {stop - start} when it "
+                "was encoded; a random transform must come after encoding."
             )
         encoding: Tensor | RaggedEncoding
         if isinstance(self.encodings, RaggedEncoding):

@@ -10,7 +10,7 @@ lives on these rows, each weighted by the number of its nodes.
 Whether vectors are equal is decided by exact residues of a random combination of their
 steps, :math:`\sum_t k_t H^{(t)}_{ij}` modulo two 34-bit primes: vectors that differ
 agree in both with a chance of :math:`2^{-68}`. By Horner's rule the sum needs no more
-than the walk itself, begun at its last step. Residues are whole numbers in float64, and
+than the walk itself, from its last step on. Residues are whole numbers in float64, and
 so are the two halves of the fixed-point numbers that become floats: one walk of four
 numbers per pair serves both, and the compiler vectorises over eight of them.
 """

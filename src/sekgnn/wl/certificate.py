@@ -84,7 +84,7 @@ def _check(verdict: Verdict) -> None:
     for f in encodings:
         if type(f) is not Walks:
             raise ConfigError(
-                f"a certificate of {test.name} knows walks only, not the encoding "
+                f"a certificate of {test.name} supports walks only, not the encoding "
                 f"{f.name}; choose --encoding walks."
             )
     for parameters in (test, *encodings):

@@ -211,7 +211,7 @@ def graph_keys(
 ) -> NDArray[np.uint64]:
     """Return a key that two graphs share exactly when the test cannot separate them.
 
-    As :func:`wl_hash`, for whole datasets: graphs are refined some at a time, and the
+    As :func:`wl_hash`, for whole datasets: graphs are refined in portions, and the
     key of each is that of the round that confirms its stable colouring, or of
     ``max_rounds``, so it does not depend on the others. All graphs have labels, or
     none. ``progress`` may raise to stop.
