@@ -208,7 +208,7 @@ def test_what_belongs_to_others_is_not_read(
     file = planted(tmp_path)
     me = os.geteuid()
     check_private(file, tmp_path)
-    assert sekgnn.kernel._read_own(file)
+    assert sekgnn.kernel._read_private(file)
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)  # all is somebody else's
     if me == 0:  # what root has written is believed
         for place in (tmp_path, *tmp_path.rglob("*")):
@@ -216,7 +216,7 @@ def test_what_belongs_to_others_is_not_read(
     with pytest.raises(OutputError, match="belongs to somebody else"):
         check_private(file, tmp_path)
     with pytest.raises(OutputError, match="somebody else's"):
-        sekgnn.kernel._read_own(file)
+        sekgnn.kernel._read_private(file)
 
 
 def test_kernels_that_check_bounds_are_kept_apart(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How to read graphs; flags are made from it, so importing it loads nothing heavy."""
+"""Options of readers; flags are made from them, so the import loads nothing heavy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMATS = ("graph6", "edges", "npz", "csr", "smiles", "json", "tu")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read graphs; each format looks at the options that concern it.
+    """How to read graphs; each format uses the options that concern it.
 
     Attributes:
         format: One of ``FORMATS``; by default inferred from the suffix.
@@ -27,9 +27,9 @@ class ReadOptions:
         smiles: The column of a table that holds the SMILES.
         skip_invalid: Leave out SMILES that rdkit cannot read, instead of raising.
         add_hydrogens: Make every hydrogen of a molecule a node.
-        stereo: Tell R from S atoms and E from Z bonds where a SMILES says so.
-        node_labels: The node labels of a TU folder in the order of their columns, if
-            they are known; by default those that occur.
+        stereo: Distinguish R and S atoms, and E and Z bonds, where a SMILES marks them.
+        node_labels: The node labels of a TU folder in the order of their columns; by
+            default those that occur.
         edge_labels: Likewise for edges.
 
     Raises:
@@ -57,6 +57,6 @@ class ReadOptions:
 
 
 MOLECULE_OPTIONS = ("add_hydrogens", "stereo")
-"""Those that say what the nodes and features of a molecule are."""
+"""The options that determine the nodes and features of a molecule."""
 
 DEFAULTS = ReadOptions()
