@@ -68,11 +68,13 @@ $(DOCS_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
 	touch $(DOCS_STAMP)
 
-# Executes the tutorials; a warning, an error in a cell or a broken link inside fails.
+# Executes the tutorials; a warning, an error in a cell or a broken link inside fails, and so does
+# a page that a browser, if there is one, does not show whole.
 docs: $(DOCS_STAMP)
 	$(BIN)/sekgnn warmup
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q tests/test_docs.py
 	$(BIN)/sphinx-build -W --keep-going -q -j 2 -c docs . build/docs
+	$(BIN)/pytest -q tests/test_site.py
 
 # Links to other sites; needs the network.
 linkcheck: $(DOCS_STAMP)

@@ -10,6 +10,7 @@ from tests.training.helpers import SMALL, records, write_lines
 
 from sekgnn.errors import ConfigError
 from sekgnn.models.options import MODEL_KINDS
+from sekgnn.paper.paper_numbers import PaperNumber
 from sekgnn.paper.queue import (
     EARLIER,
     look,
@@ -26,7 +27,8 @@ from sekgnn.paper.recipes import (
     choose,
     recipes,
 )
-from sekgnn.paper.tables import write_table
+from sekgnn.paper.tables import Cell, write_table
+from sekgnn.reports.run_table import TableRow
 from sekgnn.training.config import RunConfig
 from sekgnn.training.run_folder import locked, write_config
 
@@ -144,6 +146,32 @@ def test_tables_without_any_run(tmp_path: Path) -> None:
     first, *rows = (tmp_path / "tables" / "table3.csv").read_text().splitlines()
     assert len(first.split(",")) == 18 and len(rows) > 7 * 12
     assert (tmp_path / "tables" / "table5.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("metric", "ours", "spread", "seeds", "paper", "outcome"),
+    [
+        ("test_accuracy", 0.95, 0.06, 1, 0.9, "ahead"),
+        ("test_accuracy", 0.91, 0.06, 1, 0.9, "equal"),  # 0.06 / sqrt(9) = 0.02
+        ("test_accuracy", 0.87, 0.06, 1, 0.9, "behind"),
+        ("test_mae", 0.5, None, 1, 0.9, "ahead"),
+        ("test_mae", 0.8, 0.1, 3, 0.9, "ahead"),  # 0.1 / sqrt(2) = 0.07
+        ("test_mae", 0.85, 0.1, 3, 0.9, "equal"),
+        ("test_mae", 0.0001157, None, 1, 0.00012, "equal"),  # as printed
+        ("test_log10_mse", -4.1, None, 1, -4.2, "behind"),
+    ],
+)
+def test_a_cell_is_ahead_equal_or_behind(
+    metric: str, ours: float, spread: float | None, seeds: int, paper: float,
+    outcome: str,
+) -> None:  # fmt: skip
+    row = TableRow(
+        "run", "data", (), "gin", "holdout", metric, ours, spread, "", None, 1, 1, 1.0,
+        seeds=seeds,
+    )  # fmt: skip
+    number = PaperNumber("exp:syn", "data", "", "gin", "holdout", metric, paper)
+    assert Cell("gin", "data", "holdout", metric, row, number).outcome == outcome
+    assert Cell("gin", "data", "holdout", metric, None, number).outcome == "not run"
 
 
 def test_a_run_that_is_not_done_is_shown_as_its_earlier_recipe_made_it(

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 EpochReport = Callable[[int, dict[str, float]], None]
 """Called with the number of finished epochs and the values of the last."""
 
+Status = Callable[[str], object]
+"""Called with what is begun, in words, such as ``"network 2 of 3"`` or ``"forest"``."""
+
 _HELD = 2**30  # bytes of batches that L-BFGS keeps in memory
 
 
