@@ -433,7 +433,7 @@ def test_messages_name_the_likely_cause(run: Run, data: Path, tmp_path: Path) ->
     assert "decimal comma: write 0.5" in message("y", commas)
     assert "decimal comma" in message("y", ["1,5", "2,5"])  # few enough for classes
     assert "such as a unit" in message("y", [f"{i} mg" for i in range(40)])
-    assert "It is a bound" in message("y", [f"<{i}" for i in range(40)])
+    assert "It is a bound" in message("y", [f"~{i}" for i in range(40)])
     assert "leave the field empty" in message("y", [f"n.d. {i}" for i in range(40)])
     rows = molecules()
     for i, row in enumerate(rows):
@@ -448,6 +448,48 @@ def test_messages_name_the_likely_cause(run: Run, data: Path, tmp_path: Path) ->
     assert "Did you mean 'mass [g/mol]'" in refused(
         run, "train", data, *RIDGE, "--target", "mass", "-o", tmp_path / "no"
     )
+
+
+def test_censored_values(run: Run, data: Path, tmp_path: Path) -> None:
+    """Networks learn from bounds; metrics and trees know exact values only."""
+    rows = molecules()
+    for i, row in enumerate(rows):
+        row["size"] = 10.0 + 3 * row["smiles"].count("C") + (i % 3) / 8
+        row["known"] = row["size"] if row["size"] < 27 else ""
+        row["censored"] = row["known"] or ">45"  # far off: what bounds teach shows
+    bounds = sum(row["known"] == "" for row in rows)
+    assert 5 < bounds < 40
+    write(data, rows)
+    parts = ("--val-fraction", 0.2, "--test-fraction", 0.2)
+
+    def predicted(name: str, target: str) -> Any:
+        place = tmp_path / name
+        words = (*SMALL[:-1], "--epochs", 60, *parts, "-o", place)
+        text = ok(run, "train", data, "--target", target, *words)
+        said = f"data: {bounds} values of 'censored' are bounds (first >45, row "
+        assert (said in text) == (target == "censored")
+        ok(run, "predict", place, data, "-o", tmp_path / "out.csv", "-q")
+        column = f"predicted {target}"
+        return np.array([float(row[column]) for row in table(tmp_path / "out.csv")])
+
+    hidden = np.array([row["known"] == "" for row in rows])
+    without, taught = predicted("without", "known"), predicted("taught", "censored")
+    assert taught[hidden].mean() > 38 > 33 > without[hidden].mean()
+    record = RunRecord.load(tmp_path / "taught")
+    assert sum(len(part) for part in record.folds[0].split.values()) == len(rows)
+    tests = table(tmp_path / "taught" / "predictions.csv")
+    exact = [row for row in tests if row["true censored"]]
+    assert 0 < len(exact) < len(tests)
+    errors = [abs(float(r["true censored"]) - float(r["predicted censored"]))
+              for r in exact]  # fmt: skip
+    mae = record.folds[0].metrics["test_mae"]
+    assert mae == pytest.approx(np.mean(errors), rel=1e-5)
+    for model in ("ridge", "forest"):
+        more = ("--model", model, "--encoding", "none", *parts, "--quiet")
+        ok(run, "train", data, "--target", "censored", *more, "-o", tmp_path / model)
+    measured = json.loads(ok(run, "evaluate", tmp_path / "taught", data, "--json"))
+    errors = np.abs(taught - [row["size"] for row in rows])[~hidden]
+    assert measured["metrics"]["mae"] == pytest.approx(errors.mean(), rel=1e-4)
 
 
 def test_fine_tuning(run: Run, data: Path, tmp_path: Path) -> None:
