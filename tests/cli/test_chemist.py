@@ -14,6 +14,9 @@ import torch
 from safetensors.torch import load_file
 from tests.cli.conftest import Run
 
+from sekgnn.training import load
+from sekgnn.training.config import RunConfig
+from sekgnn.training.run_folder import read_config
 from sekgnn.training.run_record import RunRecord
 
 pytest.importorskip("rdkit")
@@ -490,6 +493,60 @@ def test_censored_values(run: Run, data: Path, tmp_path: Path) -> None:
     measured = json.loads(ok(run, "evaluate", tmp_path / "taught", data, "--json"))
     errors = np.abs(taught - [row["size"] for row in rows])[~hidden]
     assert measured["metrics"]["mae"] == pytest.approx(errors.mean(), rel=1e-4)
+
+
+def test_several_molecules_per_row(run: Run, tmp_path: Path) -> None:
+    """Solute and solvent are one graph whose atoms know their column."""
+    pieces = ["CCO", "CCN", "CCC", "CCCO", "CC(C)O", "OCCO", "CCl", "[Na+].[Cl-]"]
+    atoms_of = {text: sum(map(str.isupper, text)) for text in pieces}
+    rows = [
+        {"solute": a, "solvent": b, "y": 1.25 * atoms_of[a] - 3.5 * atoms_of[b]}
+        for a in pieces
+        for b in pieces
+    ]
+    data = write(tmp_path / "pairs.csv", rows)
+    place, out = tmp_path / "run", tmp_path / "out.csv"
+    words = ("train", data, "--target", "y", "--smiles", "solute", "solvent",
+             "--val-fraction", 0.2, "--test-fraction", 0.2)  # fmt: skip
+    text = ok(run, *words, *RIDGE[:-1], "-o", place)
+    assert "data: 15 molecules of several parts" in text  # salts alone
+    (fold,) = RunRecord.load(place).folds
+    assert fold.metrics["test_mae"] < 0.3  # as columns are told apart
+    ok(run, "predict", place, data, "-o", out, "-q")
+    first = table(out)
+    assert [*first[0]] == ["solute", "solvent", "y", "predicted y"]
+    turned = ("--smiles", "solvent", "solute")
+    ok(run, "predict", place, data, "-o", out, "-q", *turned)
+    swap = {(row["solvent"], row["solute"]): row["predicted y"] for row in table(out)}
+    for row in first:
+        wanted = float(swap[row["solute"], row["solvent"]])
+        assert float(row["predicted y"]) == pytest.approx(wanted, abs=1e-4)
+    model = load(place)
+    pair = model.predict([("OCCO", "CCC")])[0]
+    (same,) = [r for r in first if (r["solute"], r["solvent"]) == ("OCCO", "CCC")]
+    assert pair == pytest.approx(float(same["predicted y"]), abs=1e-4)
+    tested = table(place / "predictions.csv")
+    chosen = rows[int(tested[0]["graph"])]
+    assert tested[0]["smiles"] == f"{chosen['solute']}.{chosen['solvent']}"
+    explained = tmp_path / "explained"
+    ok(run, "explain", place, data, "-o", explained, "-q")
+    atoms = table(explained / "atoms.csv")
+    whole = sum(atoms_of[a] + atoms_of[b] for a in pieces for b in pieces)
+    assert len(atoms) == whole + len(rows)  # a constant for each
+    assert "CCO.CCN" in (explained / "explanation.html").read_text("utf-8")
+    trees = ("--model", "forest", "--descriptors", "rdkit+morgan", "--jobs", 1, "-q")
+    ok(run, *words, *trees, "-o", tmp_path / "forest")
+    settings = RunConfig.from_dict(read_config(place / "config.yaml"))
+    assert settings.smiles == ("solute", "solvent")
+    rows[3]["solvent"] = "C("
+    write(data, rows)
+    message = refused(run, *words, *RIDGE, "-o", tmp_path / "no")
+    assert "columns 'solute', 'solvent' cannot be read" in message
+    assert "'CCO and C('" in message
+    ok(run, "predict", place, data, "-o", out, "-q", "--skip-invalid")
+    assert [row["predicted y"] == "" for row in table(out)].index(True) == 3
+    alone = refused(run, "predict", place, data, "--smiles", "solute", "-o", out)
+    assert "component_1" in alone
 
 
 def test_fine_tuning(run: Run, data: Path, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from sekgnn.fields import GRAPH_X, POSITIONS, Y_BOUND
 from sekgnn.graphs import Graph, GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 from sekgnn.graphs.molecule_pool import FIRST_SLOW, in_order
-from sekgnn.graphs.molecules import molecule_numbers
+from sekgnn.graphs.molecules import molecule_numbers, shown_smiles
 from sekgnn.graphs.table import Column
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class GraphTask:
         """Return the columns that say in a table what its rows are."""
         columns: dict[str, list[Any]] = {"graph": list(positions)}
         if self.texts is not None:
-            columns["smiles"] = [self.texts[i] for i in positions]
+            columns["smiles"] = [shown_smiles(self.texts[i]) for i in positions]
         return columns
 
     def column(self, name: str) -> tuple[Any, ...]:
@@ -337,10 +337,9 @@ class GraphTask:
 
     def _has_target(self) -> NDArray[np.bool_]:
         """Tell which items have a target or a bound, ``[G]``."""
-        known: NDArray[np.bool_] = self.mask.any(axis=1)
-        if self.bounds is not None:
-            known |= self.bounds.any(axis=1)
-        return known
+        known = self.mask if self.bounds is None else self.mask | (self.bounds != 0)
+        some: NDArray[np.bool_] = np.logical_or.reduce(known, axis=1)
+        return some
 
     def __repr__(self) -> str:
         targets = ", ".join(self.target_names) or None

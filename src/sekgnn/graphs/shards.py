@@ -51,7 +51,7 @@ class _Format(TypedDict):
 class Reader(_Format, total=False):
     """How to read further graphs like those that a model was trained on."""
 
-    smiles: str | int
+    smiles: str | int | list[str]
     add_hydrogens: bool
     stereo: bool
     features: list[str]
