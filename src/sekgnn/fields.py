@@ -58,3 +58,6 @@ int64 ``[N]``."""
 
 POSITIONS: Final = "pos"
 """Positions of the nodes in space, float32 ``[N, 3]``, in Å; PyG's name."""
+
+Y_BOUND = "y_bound"
+"""Where a target is a bound: 1 of a lower one, -1 of an upper one, int8 ``[1, T]``."""

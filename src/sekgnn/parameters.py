@@ -81,10 +81,12 @@ def typed_value(name: str, value: Any, annotation: Any) -> Any:
             if not isinstance(item, inner) or isinstance(item, bool):
                 raise ConfigError(f"{name} must hold {inner.__name__}, got {item!r}.")
         return value
-    if "tuple[bool, ...]" in kinds and isinstance(value, list | tuple):
-        if value and all(isinstance(item, bool) for item in value):
+    if f"tuple[{want}, ...]" in kinds and isinstance(value, list | tuple):
+        kind = str if want == "str" else bool
+        if value and all(isinstance(item, kind) for item in value):
             return tuple(value) if len(value) > 1 else value[0]
-        raise ConfigError(f"{name} must be true, false or both, got {value!r}.")
+        allowed = "true, false or both" if want == "bool" else "strings"
+        raise ConfigError(f"{name} must be {allowed}, got {value!r}.")
     if want == "bool" and isinstance(value, bool):
         return value
     if want == "str" and isinstance(value, str):

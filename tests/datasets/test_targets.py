@@ -195,3 +195,30 @@ def test_wrong_parameters() -> None:
     assert encoded([a], "regression").kind == "regression"
     assert encoded([a], "multilabel").y.shape == (4, 1)
     assert set(TASK_KINDS) == {"binary", "multiclass", "multilabel", "regression"}
+
+
+def test_bounds_among_numbers() -> None:
+    """They are kept apart from exact values; labels with such names stay labels."""
+
+    def column(*values: str) -> TargetColumn:
+        places = [f"row {i + 1}" for i in range(len(values))]
+        return read_column("y", values, places, "file")
+
+    y, fields = encode_targets([column("0.5", ">5", "1.5", "", "<= 0.1", "2.5")])
+    assert fields["kind"] == "regression"
+    assert y[:, 0].tolist() == [0.5, 5.0, 1.5, 0.0, 0.1, 2.5]
+    assert fields["mask"][:, 0].tolist() == [True, False, True, False, False, True]
+    assert fields["bounds"] is not None
+    assert fields["bounds"][:, 0].tolist() == [0, 1, 0, 0, -1, 0]
+    assert fields["missing"] == {"": 1}
+    _, fields = encode_targets([column("<5", ">5", "<5", ">5")])
+    assert fields["classes"] == ("<5", ">5") and fields["bounds"] is None
+    values = ["1", "2", ">2"] * 3
+    _, fields = encode_targets([column(*values)])
+    assert fields["classes"] == ("1", "2", ">2")
+    _, fields = encode_targets([column(*values)], "regression")
+    assert fields["bounds"] is not None and fields["mask"].sum() == 6
+    with pytest.raises(GraphInputError, match="all values are bounds"):
+        encode_targets([column(">1", ">2")], "regression")
+    with pytest.raises(GraphInputError, match="float32"):
+        encode_targets([column("1", "2.5", ">1e300")], "regression")

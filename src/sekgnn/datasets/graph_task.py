@@ -20,11 +20,11 @@ from sekgnn.datasets.targets import (
     not_a_number,
 )
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.fields import GRAPH_X, POSITIONS
+from sekgnn.fields import GRAPH_X, POSITIONS, Y_BOUND
 from sekgnn.graphs import Graph, GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 from sekgnn.graphs.molecule_pool import FIRST_SLOW, in_order
-from sekgnn.graphs.molecules import molecule_numbers
+from sekgnn.graphs.molecules import molecule_numbers, shown_smiles
 from sekgnn.graphs.table import Column
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ Y_WEIGHT = "y_weight"
 
 
 _SEALED = (
-    "edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK, Y_WEIGHT, GRAPH_X,
+    "edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK, Y_BOUND, Y_WEIGHT,
+    GRAPH_X,
 )  # fmt: skip
 
 
@@ -90,7 +91,9 @@ class GraphTask:
     targets, ``y`` and ``y_mask`` (bool ``[1, T]``, false where a target is missing).
     ``y`` is the class number, int64 ``[1]``, for binary and multiclass tasks, float32
     ``[1, T]`` for multilabel ones, and either float32 or float64 for regression, where
-    numbers are rounded only after scaling; 0 where missing.
+    numbers are rounded only after scaling; 0 where missing. Where some targets are
+    bounds, ``y_bound`` is 1 for a lower one and -1 for an upper one, int8 ``[1, T]``;
+    ``y`` is then the bound, and ``y_mask`` false.
 
     Attributes:
         graphs: The graphs, in the order of their source.
@@ -99,6 +102,7 @@ class GraphTask:
         target_names: The T targets.
         classes: The label of every class number of a binary or multiclass task.
         mask: False where a target is missing, bool ``[G, T]``.
+        bounds: ``y_bound`` of all graphs, ``[G, T]``; ``None`` without any bound.
         places: Position of each graph in its source, such as ``row 3 (line 4)``.
         feature_names: The columns of ``x``, if they have names.
         edge_feature_names: The columns of ``edge_attr``, if they have names.
@@ -146,12 +150,14 @@ class GraphTask:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
+    bounds: NDArray[np.int8] | None = None
     encoding: SubstructureEncoding | None = None
     y: NDArray[Any] | None = None
 
     _per_item: ClassVar[tuple[str, ...]] = (
         "graphs",
         "mask",
+        "bounds",
         "places",
         "rows",
         "texts",
@@ -222,7 +228,7 @@ class GraphTask:
         """Return the columns that identify rows in a table of predictions."""
         columns: dict[str, list[Any]] = {"graph": list(positions)}
         if self.texts is not None:
-            columns["smiles"] = [self.texts[i] for i in positions]
+            columns["smiles"] = [shown_smiles(self.texts[i]) for i in positions]
         return columns
 
     def column(self, name: str) -> tuple[Any, ...]:
@@ -310,7 +316,7 @@ class GraphTask:
         Raises:
             GraphInputError: If no graph remains.
         """
-        keep = np.flatnonzero(self.mask.any(axis=1))
+        keep = np.flatnonzero(self._has_target())
         if not keep.size:
             raise GraphInputError(f"{self.name or 'graphs'}: no graph has a target.")
         return self if keep.size == len(self) else self.subset(keep)
@@ -320,11 +326,17 @@ class GraphTask:
 
         Example: ``5 graphs without a target (3 empty, 2 'NA')``.
         """
-        count = int((~self.mask.any(axis=1)).sum())
+        count = int((~self._has_target()).sum())
         kinds = [f"{n} {repr(text) if text else 'empty'}"
                  for text, n in self.missing.items()]  # fmt: skip
         words = f" ({', '.join(kinds)})" if kinds else ""
         return f"{count} graphs without a target{words}" if count else ""
+
+    def _has_target(self) -> NDArray[np.bool_]:
+        """Tell which items have a target or a bound, ``[G]``."""
+        known = self.mask if self.bounds is None else self.mask | (self.bounds != 0)
+        some: NDArray[np.bool_] = np.logical_or.reduce(known, axis=1)
+        return some
 
     def __repr__(self) -> str:
         targets = ", ".join(self.target_names) or None
@@ -399,13 +411,20 @@ def record_task(
     )
 
 
-def set_targets(graphs: Sequence[Data], y: Tensor, mask: NDArray[np.bool_]) -> None:
-    """Set a row of ``y`` and of its mask, ``[G, T]``, on every graph."""
+def set_targets(
+    graphs: Sequence[Data],
+    y: Tensor,
+    mask: NDArray[np.bool_],
+    bounds: NDArray[np.int8] | None = None,
+) -> None:
+    """Set a row of ``y``, and where it is present or a bound, on every graph."""
     import torch
 
     for i, data in enumerate(graphs):
         data.y = y[i : i + 1].clone()
         data[Y_MASK] = torch.from_numpy(mask[i : i + 1].copy())
+        if bounds is not None:
+            data[Y_BOUND] = torch.from_numpy(bounds[i : i + 1].copy())
 
 
 def set_weights(task: GraphTask, weights: Sequence[Any], name: str) -> None:
@@ -545,7 +564,7 @@ def make_task(
         empty = np.zeros((len(graphs), 0), dtype=np.bool_)
         return GraphTask(tuple(graphs), None, (), None, empty, tuple(places), *names)
     y, fields = encode_targets(columns, kind, classes)
-    set_targets(graphs, torch.from_numpy(y), fields["mask"])
+    set_targets(graphs, torch.from_numpy(y), fields["mask"], fields["bounds"])
     return GraphTask(
         graphs=tuple(graphs),
         places=tuple(places),

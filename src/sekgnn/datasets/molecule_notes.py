@@ -53,6 +53,26 @@ def molecule_notes(task: GraphTask, stereo: bool = True) -> list[str]:
     return lines + _repeated(task, sums, stereo)
 
 
+def bound_notes(task: GraphTask) -> list[str]:
+    """Return a line for each target with values that are bounds, such as ``>5``."""
+    if task.bounds is None:
+        return []
+    y = task.targets()[0].numpy()
+    lines = []
+    for t, name in enumerate(task.target_names):
+        rows = np.flatnonzero(task.bounds[:, t])
+        if not rows.size:
+            continue
+        first = rows[0]
+        sign = ">" if task.bounds[first, t] > 0 else "<"
+        lines.append(
+            f"{rows.size:,} values of {name!r} are bounds (first "
+            f"{sign}{y[first, t]:g}, {task.places[first]}): the loss of networks "
+            "counts only what violates them; metrics, trees and ridge leave them out"
+        )
+    return lines
+
+
 def unit_notes(path: Path) -> list[str]:
     """Return a line for every column of a table that names several units."""
     headings = [name for name in table_headings(path) if _UNITS.search(name)]

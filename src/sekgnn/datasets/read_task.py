@@ -10,6 +10,7 @@ from sekgnn.checks import check_positive
 from sekgnn.datasets.graph_task import Y_MASK, GraphTask, make_task, record_task
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, read_column
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.fields import Y_BOUND
 from sekgnn.graphs import Graph, GraphRecord, ReadOptions, Undirected, from_pyg
 from sekgnn.graphs.cleaning import located
 from sekgnn.graphs.records import (
@@ -239,7 +240,7 @@ def _copied(item: Any, place: str) -> Data:
     with located(place):
         graph = from_pyg(item)
     copy: Data = item.clone()
-    for key in ("y", Y_MASK):
+    for key in ("y", Y_MASK, Y_BOUND):
         copy.pop(key, None)
     copy.num_nodes = graph.num_nodes
     x = copy.x if "x" in copy else None

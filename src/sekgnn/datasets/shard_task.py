@@ -21,6 +21,7 @@ from sekgnn.datasets.targets import (
 )
 from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.fields import Y_BOUND
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.shards import Shards
 
@@ -94,7 +95,10 @@ class ShardTask(GraphTask):
         import torch
 
         y, mask = self.y[numbers], self.mask[numbers]
-        return {"y": torch.from_numpy(y), Y_MASK: torch.from_numpy(mask)}
+        fields = {"y": torch.from_numpy(y), Y_MASK: torch.from_numpy(mask)}
+        if self.bounds is not None:
+            fields[Y_BOUND] = torch.from_numpy(self.bounds[numbers])
+        return fields
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of all graphs, features and targets."""
@@ -175,7 +179,8 @@ def shard_task(
         shard, number = shards.find(position)
         record = shard.record(number, shards.names)
         data = as_data(record.graph, record.x, edge_attr=record.edge_attr)
-        set_targets([data], torch.from_numpy(y[[position]]), mask[[position]])
+        side = None if bounds is None else bounds[[position]]
+        set_targets([data], torch.from_numpy(y[[position]]), mask[[position]], side)
         return data
 
     places = Lazy(positions, place)
@@ -186,7 +191,8 @@ def shard_task(
     if kind is None and reader == {"format": "tu"} and len(columns) == 1:
         kind = _tu_kind(columns[0])
     y, fields = encode_targets(columns, kind)
-    mask, units = fields["mask"], tuple(unit_of(name) for name in names)
+    mask, bounds = fields["mask"], fields["bounds"]
+    units = tuple(unit_of(name) for name in names)
     lost = sum(line["left_out"] for line in files)
     return ShardTask(
         graphs=Lazy(positions, graph),

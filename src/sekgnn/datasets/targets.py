@@ -7,7 +7,7 @@ import numbers
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypedDict, get_args
 
@@ -37,7 +37,7 @@ _NO_LABEL = frozenset(MISSING)
 _NO_NUMBER = frozenset(text.lower() for text in (*MISSING, *MISSING_NUMBERS))
 _NUMBER = r"[+-]?(\d+([.,]\d+)?|[.,]\d+)([eE][+-]?\d+)?"
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?")
-_BOUND = re.compile(rf"(<|>|≤|≥|~|<=|>=)\s*{_NUMBER}")
+_BOUND = re.compile(rf"(?P<sign><|>|≤|≥|~|<=|>=)\s*(?P<number>{_NUMBER})")
 _WITH_UNIT = re.compile(rf"{_NUMBER}\s*[^\d\s.,].*")
 _UNIT = re.compile(r"[\[(]([^\[\]()]+)[\])]\s*$")
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -139,6 +139,20 @@ def as_number(value: Value) -> float | None:
         return None
 
 
+def as_bound(value: Value | None) -> tuple[int, float] | None:
+    """Return which side of a number the truth lies on, and the number; or ``None``.
+
+    Example:
+        >>> [as_bound(text) for text in (">5", "<= 0.1", "≤0.1", "~5", "5")]
+        [(1, 5.0), (-1, 0.1), (-1, 0.1), None, None]
+    """
+    match = _BOUND.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or match["sign"] == "~":
+        return None
+    number = as_number(match["number"])
+    return None if number is None else (1 if match["sign"][0] in ">≥" else -1, number)
+
+
 def spelled_number(value: Value) -> int | float | None:
     """Return a number, or the number of a text in Python's spelling.
 
@@ -183,7 +197,7 @@ def not_a_number(value: object) -> str:
             "points."
         )
     if _BOUND.fullmatch(text):
-        return " It is a bound: give a number, or leave the field empty."
+        return " It is a bound, or about: give a number, or leave the field empty."
     if _WITH_UNIT.fullmatch(text):
         return (
             " It holds more than a number, such as a unit: leave the number alone, and "
@@ -252,6 +266,7 @@ class TargetFields(TypedDict):
     target_names: tuple[str, ...]
     classes: tuple[Label, ...] | None
     mask: NDArray[np.bool_]
+    bounds: NDArray[np.int8] | None
     missing: Mapping[str, int]
 
 
@@ -267,7 +282,8 @@ def encode_targets(
     ``MOST_NUMBERED_CLASSES`` distinct values that occur twice on average; else
     regression. Labels are texts unless every one is spelled as a number
     (:attr:`TargetColumn.labels`). Among numbers the texts ``MISSING_NUMBERS`` are
-    missing, too.
+    missing, too. Values such as ``>5`` are bounds in a regression; they do not make
+    one of a column whose other values are labels.
 
     Args:
         columns: The targets.
@@ -277,7 +293,10 @@ def encode_targets(
 
     Returns:
         Class numbers, int64 ``[G]``, or targets ``[G, T]``, float64 in regression and
-        float32 in multilabel tasks; 0 where missing. And the fields of the task.
+        float32 in multilabel tasks; 0 where missing. And the fields of the task. For a
+        bound, the array holds its number, ``mask`` is false, and ``bounds``, int8
+        ``[G, T]``, is 1 if the truth is at least that and -1 if at most; ``bounds`` is
+        ``None`` if there are none.
 
     Raises:
         ConfigError: If ``kind`` does not fit the number of targets.
@@ -287,17 +306,47 @@ def encode_targets(
     names = tuple(column.name for column in columns)
     if not columns or len(set(names)) != len(names):
         raise ConfigError(f"targets must be different columns, got {list(names)}.")
-    chosen = _kind(columns, kind, classes)
+    apart = [_apart(column, kind, classes) for column in columns]
+    exact = [column for column, _ in apart]
+    chosen = _kind(exact, kind, classes)
     if chosen in ("binary", "multiclass"):
         (column,) = columns
         labels = tuple(classes) if classes is not None else _classes(column, chosen)
         values = _class_numbers(column, labels)
         mask = np.array([[v is not None] for v in column.values])
         return values, _fields(columns, chosen, mask, labels)
-    table = np.array([_checked(c, binary=chosen == "multilabel") for c in columns]).T
+    table = np.array([_checked(c, binary=chosen == "multilabel") for c in exact]).T
     mask = ~np.isnan(table)
+    bounds = np.zeros(mask.shape, dtype=np.int8)
+    for t, (_, known) in enumerate(apart):
+        for i, (side, number) in known.items():
+            table[i, t], bounds[i, t] = number, side
+    values = np.where(mask | (bounds != 0), table, 0)
     dtype = np.float64 if chosen == "regression" else np.float32
-    return np.where(mask, table, 0).astype(dtype), _fields(columns, chosen, mask)
+    return values.astype(dtype), _fields(columns, chosen, mask, bounds=bounds)
+
+
+def _apart(
+    column: TargetColumn, kind: TaskKind | None, classes: Sequence[Label] | None
+) -> tuple[TargetColumn, dict[int, tuple[int, float]]]:
+    """Return a column without its bounds, and these by position."""
+    if classes is not None or kind not in (None, "regression"):
+        return column, {}
+    read = ((i, as_bound(value)) for i, value in enumerate(column.values))
+    bounds = {i: bound for i, bound in read if bound is not None}
+    if not bounds:
+        return column, {}
+    for i, (_, number) in bounds.items():
+        if abs(number) > _MOST:
+            reason = f"{number:g} is beyond what float32 holds; use other units."
+            raise column.wrong(column.places[i], reason)
+    kept = (None if i in bounds else value for i, value in enumerate(column.values))
+    exact = replace(column, values=tuple(kept))
+    if kind is None and (exact.texts or not exact.present or _are_classes(exact)):
+        return column, {}  # a name among others
+    if not exact.present:
+        raise column.wrong("", "all values are bounds; some exact ones are needed.")
+    return exact, bounds
 
 
 def _fields(
@@ -305,10 +354,14 @@ def _fields(
     kind: TaskKind,
     mask: NDArray[np.bool_],
     classes: tuple[Label, ...] | None = None,
+    bounds: NDArray[np.int8] | None = None,
 ) -> TargetFields:
     """Return the fields of a task, with counts of texts in rows without a target."""
     counts: Counter[str] = Counter()
-    for i in np.flatnonzero(~mask.any(axis=1)).tolist():
+    if bounds is not None and not bounds.any():
+        bounds = None
+    known = mask if bounds is None else mask | (bounds != 0)
+    for i in np.flatnonzero(~known.any(axis=1)).tolist():
         for column in columns:
             value = column.values[i]
             counts[column.spelled.get(i, "") if value is None else str(value)] += 1
@@ -317,6 +370,7 @@ def _fields(
         "target_names": tuple(column.name for column in columns),
         "classes": classes,
         "mask": mask,
+        "bounds": bounds,
         "missing": dict(counts.most_common()),
     }
 

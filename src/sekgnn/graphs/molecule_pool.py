@@ -18,9 +18,16 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.graphs.molecules import from_rdkit, molecule_features, parse_smiles
+from sekgnn.graphs.molecules import (
+    JOINT,
+    component_columns,
+    from_rdkit,
+    molecule_features,
+    parse_smiles,
+)
 from sekgnn.parallel import usable_cores
 
 T = TypeVar("T")
@@ -45,14 +52,22 @@ Molecule = tuple[NDArray[Any], ...]
 def read_molecule(
     value: Any, features: bool = True, add_hydrogens: bool = False, stereo: bool = True
 ) -> Molecule | None:
-    """Return the arrays of a molecule; ``None`` if rdkit cannot read it."""
+    """Return the arrays of a molecule; ``None`` if rdkit cannot read it.
+
+    Of SMILES of several columns, ``x`` ends with a column for each of these.
+    """
     mol = parse_smiles(value, add_hydrogens, stereo and features)
     if mol is None:
+        return None
+    components = component_columns(value, mol) if JOINT in value else None
+    if components is None and JOINT in value:
         return None
     if not features:
         graph = from_rdkit(mol)
         return graph.indptr, graph.indices
     graph, x, edge_attr = molecule_features(mol)
+    if components is not None:
+        x = np.hstack([x, components])
     return graph.indptr, graph.indices, x, edge_attr
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
@@ -49,6 +49,8 @@ ATOM_FEATURES = (
 )  # fmt: skip
 """The columns of an atom, the same for every molecule."""
 BOND_FEATURES = (*BONDS, "bond_E", "bond_Z")
+JOINT = "\x1f"
+"""Between the SMILES of several columns of a row, which make one graph."""
 """The columns of a bond."""
 
 
@@ -262,6 +264,38 @@ def molecule_numbers(name: str) -> tuple[list[str], Callable[[str], Any]]:
     return [f"morgan_{i}" for i in range(MORGAN_BINS)], morgan_counts
 
 
+def joined_smiles(values: Sequence[Any]) -> Any:
+    """Return the cells of a row that hold SMILES as one text; ``None`` if one is none.
+
+    A single cell is returned as it is.
+    """
+    if len(values) == 1:
+        return values[0]
+    return JOINT.join(values) if all(isinstance(v, str) for v in values) else None
+
+
+def shown_smiles(text: str) -> str:
+    """Return the SMILES of a row as one of a mixture, for people and for files."""
+    return text.replace(JOINT, ".")
+
+
+def component_columns(text: str, mol: Any) -> NDArray[np.float32] | None:
+    """Return from which of K columns of SMILES every atom is, one-hot ``[n, K]``.
+
+    Args:
+        text: Of :func:`joined_smiles`; each column must be a molecule by itself.
+        mol: What it is together.
+    """
+    each: list[Any] = [parse_smiles(smiles) for smiles in text.split(JOINT)]
+    if any(one is None for one in each):
+        return None
+    owner = np.repeat(np.arange(len(each)), [one.GetNumAtoms() for one in each])
+    added = map(mol.GetAtomWithIdx, range(owner.size, mol.GetNumAtoms()))
+    hydrogens = [owner[atom.GetNeighbors()[0].GetIdx()] for atom in added]
+    owner = np.concatenate([owner, np.array(hydrogens, dtype=np.int64)])
+    return np.eye(len(each), dtype=np.float32)[owner]
+
+
 def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
     """Return the structure, and one-hot ``BONDS`` of its ``indices``, ``[2 m, 4]``."""
     graph, types = _bonds(mol)
@@ -300,7 +334,8 @@ def parse_smiles(
     steps.sanitize = steps.removeHs = False
 
     def molecule() -> Any | None:
-        mol = chem.MolFromSmiles(text.strip(), steps) if isinstance(text, str) else None
+        whole = shown_smiles(text).strip() if isinstance(text, str) else None
+        mol = None if whole is None else chem.MolFromSmiles(whole, steps)
         if mol is None or _longest_cycle(mol) > MOST_RING_ATOMS:
             return None
         mol = chem.RemoveHs(mol)  # sanitises

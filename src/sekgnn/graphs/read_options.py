@@ -24,7 +24,8 @@ class ReadOptions:
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse; JSON lines
             may always list an edge once.
         loops: ``"drop"`` self-loops (with a warning) or ``"error"``.
-        smiles: The column of a table that holds the SMILES.
+        smiles: The column of a table that holds the SMILES; of several, the molecules
+            of a row are one graph, whose atoms know their column.
         skip_invalid: Leave out SMILES that rdkit cannot read, instead of raising.
         add_hydrogens: Make every hydrogen of a molecule a node.
         stereo: Distinguish R and S atoms, and E and Z bonds, where a SMILES marks them.
@@ -45,7 +46,9 @@ class ReadOptions:
     loops: SelfLoops = parameter(
         "drop", "what to do with self-loops in the input", ("drop", "error")
     )
-    smiles: str = parameter("smiles", "column that holds SMILES")
+    smiles: str | tuple[str, ...] = parameter(
+        "smiles", "columns that hold SMILES; those of a row are one graph"
+    )
     skip_invalid: bool = parameter(False, "leave out SMILES that rdkit cannot read")
     add_hydrogens: bool = parameter(False, "add hydrogen atoms as nodes")
     stereo: bool = parameter(True, "tell R from S and E from Z in SMILES")

@@ -24,7 +24,13 @@ from sekgnn.graphs.graph6 import HEADER, graph6_lines
 from sekgnn.graphs.graph_file import read_graph_file
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames, GraphRecord, feature_rows
 from sekgnn.graphs.molecule_pool import Molecule, in_order, read_molecule
-from sekgnn.graphs.molecules import ATOM_FEATURES, BOND_FEATURES, MOST_RING_ATOMS
+from sekgnn.graphs.molecules import (
+    ATOM_FEATURES,
+    BOND_FEATURES,
+    JOINT,
+    MOST_RING_ATOMS,
+    joined_smiles,
+)
 from sekgnn.graphs.packed import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
 from sekgnn.graphs.shards import record_arrays, shard_records
@@ -32,6 +38,7 @@ from sekgnn.graphs.table import (
     Column,
     Part,
     Row,
+    columns_of,
     data_rows,
     json_records,
     line_parts,
@@ -360,17 +367,30 @@ def _molecule(
     indptr, indices, *features = molecule
     graph = Graph.over(indptr, indices)
     x, edge_attr = features or (None, None)
-    names = _MOLECULE_NAMES if features else NO_NAMES
+    names = NO_NAMES
+    if x is not None:
+        components = range(x.shape[1] - len(ATOM_FEATURES))  # of several columns
+        atoms = (*ATOM_FEATURES, *(f"component_{i + 1}" for i in components))
+        names = _MOLECULE_NAMES._replace(node=atoms)
     return GraphRecord(graph, location, row, x, edge_attr, targets, text, names)
 
 
 def _smiles_rows(
-    path: str | Path, smiles: str, targets: Sequence[Column], part: Part | None
+    path: str | Path,
+    smiles: str | Sequence[str],
+    targets: Sequence[Column],
+    part: Part | None,
 ) -> Iterator[Row]:
-    """Yield the rows of a table, or the first word of every line of ``.smi`` files."""
+    """Yield the rows of a table, or the first word of every line of ``.smi`` files.
+
+    The SMILES of several columns are joined to the first value of a row.
+    """
+    headings = columns_of(smiles)
     if Path(path).suffix.lower() != ".smi":
         hint = "Name the one with the SMILES with smiles (--smiles)."
-        yield from data_rows(path, [smiles, *targets], hint, part)
+        count = len(headings)
+        for number, line, values in data_rows(path, [*headings, *targets], hint, part):
+            yield number, line, (joined_smiles(values[:count]), *values[count:])
         return
     if targets:
         raise GraphInputError(
@@ -385,10 +405,12 @@ def _smiles_rows(
 
 
 def invalid_smiles(
-    path: str | Path, column: str, rows: Sequence[Row]
+    path: str | Path, smiles: str | Sequence[str], rows: Sequence[Row]
 ) -> GraphInputError:
     """Return one error for all rows that hold no valid SMILES."""
-    count = f"{len(rows)} SMILES in column {column!r}"
+    columns = columns_of(smiles)
+    where = f"column{'s' * (len(columns) > 1)} {', '.join(map(repr, columns))}"
+    count = f"{len(rows)} SMILES in {where}"
     lines = [f"{path}: {count} cannot be read by rdkit:"]
     lines += [f"  {row_place(row)}: {_short(row[2][0])}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
@@ -402,6 +424,8 @@ def invalid_smiles(
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, str):
+        value = value.replace(JOINT, " and ")
     text = str(value)
     if len(text) <= _LONG:
         return repr(value)

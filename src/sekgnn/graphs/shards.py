@@ -51,7 +51,7 @@ class _Format(TypedDict):
 class Reader(_Format, total=False):
     """Options to read more graphs like those of a model's training."""
 
-    smiles: str | int
+    smiles: str | int | list[str]
     add_hydrogens: bool
     stereo: bool
     features: list[str]

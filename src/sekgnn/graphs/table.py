@@ -77,6 +77,11 @@ def read_text(path: str | Path) -> str:
         ) from None
 
 
+def columns_of(smiles: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that hold SMILES: one, or several."""
+    return (smiles,) if isinstance(smiles, str) else tuple(smiles)
+
+
 def data_rows(
     path: str | Path,
     columns: Sequence[Column],

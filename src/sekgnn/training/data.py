@@ -31,7 +31,7 @@ from sekgnn.datasets import (
     read_task,
 )
 from sekgnn.datasets.graph_task import Y_MASK, add_graph_features
-from sekgnn.datasets.molecule_notes import molecule_notes, unit_notes
+from sekgnn.datasets.molecule_notes import bound_notes, molecule_notes, unit_notes
 from sekgnn.datasets.node_task import FEATURES
 from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.shard_task import ShardTask, shard_task
@@ -145,6 +145,7 @@ def _own(config: RunConfig) -> GraphTask:
     notes = molecule_notes(task, config.stereo) if form == "smiles" else []
     if form == "smiles" and path.suffix.lower() != ".smi":
         notes += unit_notes(path)
+    notes += bound_notes(task)
     task = replace(
         task, name=path.name, source="file", left_out=reasons, notes=tuple(notes)
     )

@@ -113,7 +113,7 @@ def molecule_defaults(
     Nothing for other data, and where the given keys say how to train.
     """
     from sekgnn.graphs.records import graph_format
-    from sekgnn.graphs.table import data_rows
+    from sekgnn.graphs.table import columns_of, data_rows
 
     path = Path(config.data)
     if not _INSTEAD.isdisjoint(given) or not path.is_file():
@@ -121,7 +121,7 @@ def molecule_defaults(
     if path.suffix == ".smi" or graph_format(path) != "smiles":
         return {}, ""
     hint = "Name the one with the SMILES with smiles (--smiles)."
-    count = sum(1 for _ in data_rows(path, [config.smiles], hint))
+    count = sum(1 for _ in data_rows(path, columns_of(config.smiles), hint))
     if count > MOST_BLENDED:
         return dict(NETWORK), f"{count:,} molecules: one network"
     trees = " and ".join(BLEND["blend"])
