@@ -1,18 +1,17 @@
 """Named arrays in one file, mapped and checked against its digest; folders of these.
 
-All arrays that the package keeps on disk are such files: packed graphs, shards,
-encodings of ranges of nodes, caches.
+All arrays on disk are such files: packed graphs, shards, encodings of node ranges,
+caches.
 
 Layout: a magic text (16 bytes), the SHA-256 of the header (32), the length of the
 header (8, little-endian), the header (JSON), the arrays (little-endian, C order, by
 name); the header and every array are padded to a multiple of 64 bytes. The header
-holds metadata, the type and shape of each array, and the SHA-256 of the arrays. With
-a single file, there is no state in which half of a pair is missing.
+holds metadata, the type and shape of each array, and the SHA-256 of the arrays.
 
-A folder is filled file by file. Its manifest (JSON) describes the files and, once all
-are there, lists the name and SHA-256 of each. It is written at the beginning, so that
-the same command can continue after an interruption and another one is refused, and
-again at the end: a folder is complete when its manifest says so.
+A folder is filled file by file. Its manifest (JSON) describes the files and, at the
+end, lists the name and SHA-256 of each. It is written at the beginning, so that the
+same command can continue after an interruption and another one is refused, and again
+at the end, when it marks the folder as complete.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from sekgnn.files import make_folder, visible_names, write_atomically, write_fil
 from sekgnn.parsing import Size, parse_as
 
 SUFFIX = ".arrays"
-"""The suffix of files whose names users do not choose."""
+"""Suffix of files not named by users."""
 
 MAGIC = b"sekgnn arrays 1\n"
 """The beginning of every file; raise the number when the layout changes."""
@@ -51,7 +50,7 @@ T = TypeVar("T")
 
 _ALIGN = 64
 _BEFORE = len(MAGIC) + 32 + 8  # bytes before the header
-_ROOM = 1 << 16  # bytes for the header of a file whose sizes are not known yet
+_ROOM = 1 << 16  # bytes reserved for a header of unknown length
 _LAST_CHARACTER = 0x10FFFF
 
 MANIFEST_FILE = "manifest.json"
@@ -73,7 +72,7 @@ class DamagedFileError(Exception):
     """The file is not as it was written."""
 
 
-_FAULTS = (DamagedFileError, GraphInputError, ConfigError)  # of a file, when it is used
+_FAULTS = (DamagedFileError, GraphInputError, ConfigError)  # of a damaged file
 
 
 class ArrayWriter:
@@ -110,15 +109,15 @@ class ArrayWriter:
         Raises:
             ValueError: If the header does not fit into the reserved bytes.
         """
-        said = {**about, "arrays": self._arrays, "sha256": self._digest.hexdigest()}
-        header = _as_json(said)
+        values = {**about, "arrays": self._arrays, "sha256": self._digest.hexdigest()}
+        header = _as_json(values)
         header += b" " * (self._room - _BEFORE - len(header))
         if _BEFORE + len(header) != self._room:
             raise ValueError("the header of the file is too long")
         self._file.seek(0)
         self._file.write(MAGIC + hashlib.sha256(header).digest())
         self._file.write(len(header).to_bytes(8, "little") + header)
-        return said
+        return values
 
     def _write(self, content: Any) -> None:
         self._digest.update(content)
@@ -133,8 +132,8 @@ def dump_arrays(
         name: {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape)}
         for name, array in arrays.items()
     }
-    said = {**about, "arrays": shapes, "sha256": "0" * 64}
-    length = _BEFORE + len(_as_json(said))
+    values = {**about, "arrays": shapes, "sha256": "0" * 64}
+    length = _BEFORE + len(_as_json(values))
     writer = ArrayWriter(file, length + -length % _ALIGN)
     for name, array in sorted(arrays.items()):
         writer.add(name, array.dtype, [array], array.shape[1:])
@@ -146,7 +145,7 @@ def write_arrays(
     about: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Write arrays, and JSON values ``about`` them, all or nothing.
+    """Write arrays, and JSON values ``about`` them, atomically.
 
     Raises:
         OutputError: If the file cannot be written.
@@ -160,13 +159,13 @@ def read_arrays(
     *,
     check: bool = True,
 ) -> tuple[Header, Arrays]:
-    """Return the header of a file, and its arrays, mapped.
+    """Return the header of a file, and its memory-mapped arrays.
 
-    Changes to the arrays stay in memory (the map is copy-on-write). With ``check`` the
-    content is compared with its digest, which reads all of it.
+    Changes to the arrays stay in memory (the map is copy-on-write). ``check`` compares
+    the content with its digest, which reads all of it.
 
     Raises:
-        FileNotFoundError: If there is none.
+        FileNotFoundError: If there is no file.
         DamagedFileError: If it is not as it was written, its metadata differs from
             ``about``, or it cannot be read.
 
@@ -213,15 +212,15 @@ def make_file(
     make: Callable[[], Content],
     use: Callable[[Header, Arrays], T],
 ) -> T:
-    """Return the content of a file, which is made first unless it is there and whole.
+    """Return the content of a file, made first unless it exists intact.
 
-    Any number of processes may do this at a time.
+    Several processes may do this at once.
 
     Args:
         path: The file.
-        about: The metadata by which the right file is recognised.
-        make: Returns further values for its header, and its arrays.
-        use: Makes the result from header and arrays; refuses those that do not fit.
+        about: Metadata that identifies the file.
+        make: Returns further values for the header, and the arrays.
+        use: Returns the result from header and arrays, or refuses them.
 
     Raises:
         OutputError: If it cannot be written.
@@ -240,9 +239,9 @@ def cached(
     make: Callable[[], Content],
     use: Callable[[Header, Arrays], T],
 ) -> tuple[T, Path | None, bool]:
-    """Return the result of :func:`make_file`, the file, and whether it was there.
+    """Return the result of :func:`make_file`, the file, and whether it existed.
 
-    If no file can be written (``None``), the next call merely takes longer.
+    The file is ``None`` if it cannot be written.
 
     Warns:
         CacheWarning: If the file is damaged, or cannot be written.
@@ -267,7 +266,7 @@ def cached(
 def _array_at(
     start: int, form: _Array, content: NDArray[np.uint8]
 ) -> tuple[NDArray[Any], int]:
-    """Return an array of a mapped file, and where the next one begins."""
+    """Return an array of a mapped file, and the offset of the next."""
     kind = np.dtype(form["dtype"])
     if kind.kind not in "biufcU":
         raise DamagedFileError(f"it holds an array of {kind}")
@@ -283,7 +282,7 @@ def _array_at(
 
 
 def _read_header(file: BinaryIO, size: int) -> tuple[Header, int]:
-    """Return the header and where the numbers begin."""
+    """Return the header and the offset of the arrays."""
     head = file.read(_BEFORE)
     if not head.startswith(MAGIC):
         older = head.startswith((b"sekgnn ", b"PK"))
@@ -321,7 +320,7 @@ class Manifest(TypedDict):
 
 
 def line_of(header: Header) -> dict[str, Any]:
-    """Return the line of a file: its header without what only readers of it need."""
+    """Return the line of a file: its header without arrays and columns."""
     return {k: v for k, v in header.items() if k not in ("arrays", "columns")}
 
 
@@ -332,11 +331,11 @@ def make_listed_file(
     make: Callable[[], Content],
     check: Callable[[Header, Arrays], object],
 ) -> dict[str, Any]:
-    """Make a file of a folder unless it is there and whole, and return its line.
+    """Make a file of a folder unless it exists intact, and return its line.
 
-    ``identity``, JSON values, is all that its content depends on; the name ends with
-    its digest, so that no file takes the place of another. ``make`` and ``check`` are
-    the ``make`` and ``use`` of :func:`~sekgnn.array_file.make_file`.
+    ``identity`` (JSON values) determines the content; its digest ends the name, so no
+    file replaces another. ``make`` and ``check`` are the ``make`` and ``use`` of
+    :func:`~sekgnn.array_file.make_file`.
     """
     text = json.dumps(identity, sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()
@@ -354,7 +353,7 @@ def read_manifest(
 ) -> dict[str, Any]:
     """Return the manifest of a folder, of the ``TypedDict`` ``form``.
 
-    A complete one must be of the form ``complete``, if that is given.
+    A complete manifest is checked against ``complete``, if given.
 
     Raises:
         GraphInputError: If it is missing, damaged or of another format.
@@ -363,11 +362,11 @@ def read_manifest(
     try:
         text = file.read_text(encoding="utf-8")
         head = parse_as(Manifest, text)
-        known = head["format"], head["format_version"]
-        if known == (format, FORMAT_VERSION):
+        version = head["format"], head["format_version"]
+        if version == (format, FORMAT_VERSION):
             chosen = complete if head["complete"] and complete is not None else form
             return dict(parse_as(chosen, text))
-        reason = f"it is {known[0]!r}, version {known[1]}"
+        reason = f"it is {version[0]!r}, version {version[1]}"
     except (OSError, ValueError) as error:
         reason = str(error)
     raise GraphInputError(
@@ -388,36 +387,36 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 def complete_folder(
     folder: Path, manifest: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write the manifest of a complete folder; remove what was made for another."""
+    """Write the manifest of a complete folder, and remove files not listed."""
     write_manifest(folder, {**manifest, "complete": True, "files": lines})
-    kept = {line["file"] for line in lines}
+    listed = {line["file"] for line in lines}
     for file in folder.glob(f"*{SUFFIX}"):
-        if file.name not in kept:
+        if file.name not in listed:
             file.unlink()
 
 
 def begin_folder(folder: Path, manifest: Mapping[str, Any], form: Any) -> None:
     """Make a folder, or check that it holds the same work, begun earlier.
 
-    A complete folder is left as it is; ``form`` is a ``TypedDict`` of the manifest.
+    A complete folder is not changed; ``form`` is the ``TypedDict`` of the manifest.
 
     Raises:
-        ConfigError: If it holds something else.
+        ConfigError: If it has other contents.
         OutputError: If it cannot be made.
     """
-    held = visible_names(make_folder(folder))
-    if MANIFEST_FILE in held:
-        before = read_manifest(folder, manifest["format"], form)
+    names = visible_names(make_folder(folder))
+    if MANIFEST_FILE in names:
+        existing = read_manifest(folder, manifest["format"], form)
         for name, value in manifest["parameters"].items():
-            old = before["parameters"].get(name)
+            old = existing["parameters"].get(name)
             if old != value:
                 raise ConfigError(
                     f"{folder} was made with other {name} ({old!r}, not {value!r}); "
                     "choose another output, or remove it."
                 )
-        if before["complete"]:
+        if existing["complete"]:
             return
-    elif held:
+    elif names:
         raise ConfigError(
             f"{folder} is not empty and holds no {MANIFEST_FILE}; choose another "
             "output."

@@ -13,12 +13,12 @@ from typing import Any
 from sekgnn.errors import ConfigError, GraphInputError, MissingExtraError
 
 MOST_LEVELS = 10_000
-"""The most hops, shells, steps or layers; more are a typing error or an attack."""
+"""Limit of hops, shells, steps or layers; more are a typing error or an attack."""
 MOST = 2**63 - 1
-"""The most of anything else that is counted: more fits no integer type."""
+"""Limit of all other counts, that of 64-bit integers."""
 
-_SHARE = 0.9  # of the free memory that one answer may take
-_SMALL = 1 << 26  # bytes that are never worth a look
+_SHARE = 0.9  # of the free memory, for one result
+_SMALL = 1 << 26  # bytes that are never checked
 
 _GROUP_FILES = (  # limit and use of the control group, of both versions
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -49,31 +49,31 @@ def check_seed(seed: object) -> int:
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     """Return one of ``choices``, or raise a ConfigError that suggests the nearest."""
-    known = list(choices)
-    if isinstance(value, str) and value in known:
+    options = list(choices)
+    if isinstance(value, str) and value in options:
         return value
     raise ConfigError(
-        f"{name} must be one of {known}, got {value!r}.{nearest(value, known)}"
+        f"{name} must be one of {options}, got {value!r}.{nearest(value, options)}"
     )
 
 
-def nearest(value: object, known: Iterable[str]) -> str:
-    """Return a question that suggests the nearest of ``known``, or nothing.
+def nearest(value: object, candidates: Iterable[str]) -> str:
+    """Return a question that suggests the nearest of ``candidates``, or nothing.
 
     Example:
         >>> nearest("mutg", ["BZR", "MUTAG"])
         " Did you mean 'MUTAG'?"
     """
-    names = {name.lower(): name for name in known}
+    names = {name.lower(): name for name in candidates}
     near = difflib.get_close_matches(str(value).lower(), names, n=1)
     return f" Did you mean {names[near[0]]!r}?" if near else ""
 
 
 def free_bytes() -> int | None:
-    """Return the free memory; ``None`` if the system does not say.
+    """Return the free memory, or ``None`` if it is unknown.
 
-    The least of what the machine, the control group (containers, batch systems) and the
-    limit of the process (``ulimit -v``) leave.
+    It is the minimum over the machine, the control group (containers, batch systems)
+    and the limit of the process (``ulimit -v``).
     """
     limits = []
     try:
@@ -105,13 +105,13 @@ def check_memory(
     cure: str = "use a machine with more memory, or smaller input",
     error: type[ValueError] = GraphInputError,
 ) -> None:
-    """Refuse what cannot fit into memory, before any of it is allocated.
+    """Refuse work that does not fit into memory, before allocation.
 
-    ``what``, a singular subject, needs ``needed`` bytes; ``cure`` says what to do.
+    ``what``, a singular subject, needs ``needed`` bytes; ``cure`` ends the message.
 
     Raises:
         ValueError: Of type ``error``, if more than nine tenths of the free memory are
-            needed; says how much is needed and how much is free.
+            needed; gives both sizes.
     """
     free = free_bytes() if needed > _SMALL else None
     if free is not None and needed > _SHARE * free:
@@ -121,18 +121,18 @@ def check_memory(
 
 
 def check_claim(
-    claimed: int, what: str, found: int, of: str, spare: int = 1 << 20
+    claimed: int, what: str, support: int, of: str, spare: int = 1 << 20
 ) -> None:
-    """Refuse a size that a few bytes claim and nothing else in the input supports.
+    """Refuse a size that a few bytes claim without support in the input.
 
     Raises:
-        GraphInputError: If more than ``spare`` and 64 for each of the ``found`` things
-            that could need it are claimed; ``what`` and ``of`` name both in the plural.
+        GraphInputError: If more than ``spare`` plus 64 per item of support are claimed;
+            ``what`` and ``of`` name both in the plural.
     """
-    if claimed > spare + 64 * found:
+    if claimed > spare + 64 * support:
         raise GraphInputError(
-            f"{claimed:,} {what} are claimed, but there are only {found:,} {of}; at "
-            f"most {spare + 64 * found:,} are read then. Renumber, and leave out "
+            f"{claimed:,} {what} are claimed, but there are only {support:,} {of}; at "
+            f"most {spare + 64 * support:,} are read then. Renumber, and leave out "
             f"{what} that nothing is known of."
         )
 

@@ -32,18 +32,18 @@ _CURES = {
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a formula may begin
 
 CACHE_VARIABLE = "SEKGNN_CACHE"
-"""The environment variable that names the folder for prepared data and kernels."""
+"""Environment variable of the folder for prepared data and kernels."""
 
 
 def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder for prepared data and kernels; it need not exist yet.
+    """Return the folder for prepared data and kernels, which need not exist.
 
-    By default what ``SEKGNN_CACHE`` names, else ``sekgnn`` below ``XDG_CACHE_HOME``,
+    By default ``SEKGNN_CACHE``, else ``sekgnn`` below ``XDG_CACHE_HOME``,
     ``LOCALAPPDATA`` (Windows) or ``~/.cache``.
     """
-    named = cache_dir or os.environ.get(CACHE_VARIABLE)
-    if named:
-        return Path(named)
+    chosen = cache_dir or os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen)
     local = "LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME"
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get(local)
     return (Path(home) if home else Path.home() / ".cache") / "sekgnn"
@@ -99,7 +99,7 @@ def is_private(status: os.stat_result) -> bool:
 
 
 def _not_private(path: Path, sticky: bool) -> str:
-    """Say how others control a path; ``sticky`` allows a folder such as /tmp."""
+    """Return how others control a path, if they do; ``sticky`` allows /tmp."""
     try:
         link, target = path.lstat(), path.stat()
     except FileNotFoundError:  # a link to nothing
@@ -188,7 +188,7 @@ def _refuse_odd(folder: Path, odd: Sequence[str]) -> None:
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a draft to write to, which becomes ``path`` only when complete.
+    """Yield a draft to write to, which becomes ``path`` only when complete.
 
     The draft is an empty file in the same folder, with the same suffix. If the block
     ends well, its content is forced to disk and the draft is renamed to ``path``,
@@ -246,8 +246,8 @@ def _remove_drafts(target: Path) -> None:
         re.escape(start) + rf"[0-9a-f]{{{2 * _TOKEN_BYTES}}}" + re.escape(end)
     )
     with suppress(OSError), os.scandir(target.parent) as entries:
-        left = [Path(entry.path) for entry in entries if form.fullmatch(entry.name)]
-        for draft in left if fcntl is not None else ():
+        drafts = [Path(entry.path) for entry in entries if form.fullmatch(entry.name)]
+        for draft in drafts if fcntl is not None else ():
             with suppress(OSError), draft.open("r+b") as file:
                 if _hold(file):  # nobody is writing it
                     draft.unlink()
@@ -278,7 +278,7 @@ def write_atomically(
 
 
 def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
-    """Write several files to an existing folder, each all or nothing.
+    """Write several files to an existing folder, each atomically.
 
     Raises:
         ConfigError: If one of them is a link; then nothing is written.

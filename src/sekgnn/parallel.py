@@ -41,8 +41,8 @@ def run_chunks(
 ) -> None:
     """Call ``work(start, stop)`` for every chunk, on ``threads`` threads.
 
-    The calling thread is one of them, and the one that tells progress. Each takes the
-    next chunk when it has done one: a chunk costs a microsecond beside its work.
+    The calling thread is one of them, and reports progress. Threads take chunks from a
+    queue, which costs a microsecond per chunk.
     """
     todo = deque(bounds)
     others = min(resolve_threads(threads), len(todo)) - 1
@@ -51,11 +51,11 @@ def run_chunks(
             work(start, stop)
         return
     total = sum(stop - start for start, stop in todo)
-    finished: deque[int] = deque()  # sizes of chunks that were not told yet
-    told = 0
+    finished: deque[int] = deque()  # sizes of chunks not reported yet
+    reported = 0
 
     def run(progress: Progress | None = None) -> None:
-        nonlocal told
+        nonlocal reported
         while todo:
             try:
                 start, stop = todo.popleft()
@@ -66,8 +66,8 @@ def run_chunks(
                 finished.append(stop - start)
                 if progress is not None:
                     while finished:
-                        told += finished.popleft()
-                    progress(told, total)
+                        reported += finished.popleft()
+                    progress(reported, total)
             except BaseException:
                 todo.clear()
                 raise
@@ -80,21 +80,21 @@ def run_chunks(
         run(progress)
         for future in futures:
             future.result()
-    if progress is not None and told < total:
+    if progress is not None and reported < total:
         progress(total, total)
 
 
 def within(
     progress: Progress | None, before: int, units: int, total: int
 ) -> Progress | None:
-    """Turn the progress of one piece of work into ``units`` of the whole."""
+    """Return progress for a part of the work, scaled to ``units`` of ``total``."""
     if progress is None:
         return None
     return lambda done, of: progress(before + units * done // max(of, 1), total)
 
 
 class PerThread(threading.local, Generic[T]):
-    """Scratch memory, ``value``, which every thread makes when it first asks for it."""
+    """Scratch memory ``value``, made by every thread on first access."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         """Run in every thread that uses the object, as ``threading.local`` does."""
@@ -102,7 +102,7 @@ class PerThread(threading.local, Generic[T]):
 
 
 def even_chunks(total: int, size: int) -> list[tuple[int, int]]:
-    """Cut ``range(total)`` into pieces of at most ``size``.
+    """Cut ``range(total)`` into chunks of at most ``size``.
 
     Example:
         >>> even_chunks(5, 2)

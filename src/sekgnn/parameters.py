@@ -1,9 +1,9 @@
 """Parameters, from which flags, files and errors derive, and classes by name.
 
-A field made by :func:`parameter` says once what it means, which values it takes and
-what its default is. The command line, YAML files, constructors and estimators read
-that; :func:`check_fields` enforces it. What has parameters also has a name, under which
-a :class:`Registry` knows it, yours included; :func:`make` makes it of both.
+A field made by :func:`parameter` states its meaning, values and default once, for the
+command line, YAML files, constructors and estimators; :func:`check_fields` enforces
+them. A class with parameters also has a name in a :class:`Registry`, yours included;
+:func:`make` builds an object from name and parameters.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ IMPORTED: list[str] = []
 _ALWAYS_SHOWN = (
     "num_hops", "num_shells", "walk_length", "radius", "encodings", "patterns",
 )  # fmt: skip
-"""Parameters that are printed even at their defaults."""
+"""Parameters printed even at their defaults."""
 
 
 def parameter(default: Any, help: str, choices: Any = (), **more: Any) -> Any:
     """Return a field of a dataclass that is also a flag, a key or an argument.
 
     Args:
-        default: Its value if left out.
-        help: What it does.
-        choices: All values that it takes: a tuple or a ``Literal`` type.
+        default: The default.
+        help: One line for ``--help``.
+        choices: All accepted values: a tuple or a ``Literal`` type.
         **more: Further metadata. A number must be at least ``low`` or ``above``, and
             at most ``high`` or ``below`` a bound; ``shown`` is the default in words;
             ``several`` lets a flag take several values.
     """
-    known = get_args(choices) or choices
-    return field(default=default, metadata={"help": help, "choices": known, **more})
+    values = get_args(choices) or choices
+    return field(default=default, metadata={"help": help, "choices": values, **more})
 
 
 def check_fields(config: Any) -> None:
     """Check each field of a frozen dataclass against its type and its metadata.
 
     Raises:
-        ConfigError: If a value cannot work.
+        ConfigError: If a value is invalid.
     """
     for item in fields(config):
         value = typed_value(item.name, getattr(config, item.name), item.type)
@@ -62,8 +62,8 @@ def check_fields(config: Any) -> None:
         if value is None:
             continue
         if item.metadata.get("choices"):
-            for one in value if "tuple" in str(item.type) else (value,):
-                check_choice(item.name, one, item.metadata["choices"])
+            for element in value if "tuple" in str(item.type) else (value,):
+                check_choice(item.name, element, item.metadata["choices"])
         _check_range(item.name, value, item.metadata)
 
 
@@ -72,11 +72,11 @@ def typed_value(name: str, value: Any, annotation: Any) -> Any:
     kinds = str(annotation).split(" | ")
     if value is None and "None" in kinds:
         return None
-    want = kinds[0]
-    if want[0].isupper() or want.startswith("tuple[tuple"):  # a Literal: its choices
+    kind = kinds[0]
+    if kind[0].isupper() or kind.startswith("tuple[tuple"):  # a Literal: its choices
         return value
-    if want.startswith("tuple"):
-        inner = str if "str" in want else int
+    if kind.startswith("tuple"):
+        inner = str if "str" in kind else int
         for item in value:
             if not isinstance(item, inner) or isinstance(item, bool):
                 raise ConfigError(f"{name} must hold {inner.__name__}, got {item!r}.")
@@ -85,19 +85,19 @@ def typed_value(name: str, value: Any, annotation: Any) -> Any:
         if value and all(isinstance(item, bool) for item in value):
             return tuple(value) if len(value) > 1 else value[0]
         raise ConfigError(f"{name} must be true, false or both, got {value!r}.")
-    if want == "bool" and isinstance(value, bool):
+    if kind == "bool" and isinstance(value, bool):
         return value
-    if want == "str" and isinstance(value, str):
+    if kind == "str" and isinstance(value, str):
         return value
-    if want == "int" and isinstance(value, Integral) and not isinstance(value, bool):
+    if kind == "int" and isinstance(value, Integral) and not isinstance(value, bool):
         return int(value)
-    if want == "float" and not isinstance(value, bool):
+    if kind == "float" and not isinstance(value, bool):
         try:  # YAML reads 1e-3, without a dot, as a string
             return float(value)
         except (TypeError, ValueError, OverflowError):
             pass
     words = {"bool": "true or false", "str": "a string", "int": "an integer"}
-    raise ConfigError(f"{name} must be {words.get(want, 'a number')}, got {value!r}.")
+    raise ConfigError(f"{name} must be {words.get(kind, 'a number')}, got {value!r}.")
 
 
 _LIMITS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
@@ -124,7 +124,7 @@ class Named:
     """A frozen dataclass whose fields are parameters, and whose class has a name."""
 
     kind: ClassVar[str]
-    """What it is, which is also the key of its name in :meth:`to_dict`."""
+    """The kind of object, and the key of its name in :meth:`to_dict`."""
     name: ClassVar[str]
     """Its name in files, flags and the registry; by default its import path."""
 
@@ -140,7 +140,7 @@ class Named:
         return {self.kind: self.name} | {key: plain(v) for key, v in values.items()}
 
     def __str__(self) -> str:
-        """The name, the sizes, and whatever else differs from its default."""
+        """The name, the sizes, and all other values that differ from their default."""
         words = [
             f"{item.name}={_short(value)}"
             for item in fields(self)
@@ -157,10 +157,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     by a user may also be ``package.module:Class`` (:meth:`find`).
 
     Args:
-        kind: What messages call a member, such as ``"encoding"``.
-        base: What members extend; ``None`` takes any callable.
-        homes: Names that a module of this package registers once it is imported.
-        fallback: Another registry, in which names are looked up that are not here.
+        kind: The word for a member in messages, such as ``"encoding"``.
+        base: Base class of the members; ``None`` takes any callable.
+        homes: Modules of this package that register names on import.
+        fallback: Registry for names that are missing here.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def known(self, name: object) -> type[T]:
         """Return the class of a name or import path, or suggest one.
 
-        Imports nothing but what the user has named before (:func:`import_named`).
+        Imports only what the user has already named (:func:`import_named`).
         """
         registries = [self] if self.fallback is None else [self, self.fallback]
         for registry in registries:
@@ -260,9 +260,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         )
 
     def find(self, name: str) -> type[T]:
-        """Return the class that a user named, by name or ``package.module:Class``.
+        """Return the class of a name or ``package.module:Class`` typed by a user.
 
-        A class that is not registered yet is registered under its import path.
+        An unregistered class is registered under its import path.
 
         Raises:
             ConfigError: If there is none, or it is not of this kind.
@@ -275,7 +275,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return self._registered(cls) or self.add(name, cls)
 
     def _lookup(self, name: object) -> type[T] | None:
-        """Return what is registered under a name, or of the class of an import path."""
+        """Return the class registered under a name, or the one of an import path."""
         if not isinstance(name, str):
             return None
         if name in self:
@@ -291,13 +291,13 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
 
 def import_named(name: str) -> Any:
-    """Import a user's module or ``module:Class``, from the working folder too.
+    """Import a user's module or ``module:Class``, also from the working folder.
 
-    From then on files may name what it registers, and the class.
+    Files may then name the class, and all that the module registers.
     """
     module_name, _, attribute = name.partition(":")
     folder = os.getcwd()
-    added = folder not in sys.path  # installed commands do not search it by themselves
+    added = folder not in sys.path  # installed commands do not search it
     if added:
         sys.path.append(folder)
     try:
@@ -327,64 +327,63 @@ def _path(cls: Any) -> str:
 
 
 def make(
-    registry: Registry[Any], given: Any, base: Any, parameters: Mapping[str, Any]
+    registry: Registry[Any], spec: Any, base: Any, parameters: Mapping[str, Any]
 ) -> Any:
-    """Return ``given`` if it is an object of ``base``, or make one.
+    """Return ``spec`` if it is an object of ``base``, or make one.
 
-    It is made from a name typed by a user, which the registry may import, or from a
-    mapping as :meth:`Named.to_dict` returns it; that may come from a file, so its name
-    imports nothing.
+    ``spec`` may be a name typed by a user, which the registry may import, or a mapping
+    from :meth:`Named.to_dict`, whose name imports nothing, as it may come from a file.
 
     Raises:
-        ConfigError: If a name or a parameter cannot work.
+        ConfigError: If a name or a parameter is invalid.
     """
     kind, find = registry.kind, registry.find
-    if isinstance(given, base):
+    if isinstance(spec, base):
         if parameters:
             raise ConfigError(
                 f"give an object or its parameters, not both; got "
-                f"{', '.join(parameters)} beside {given}. To change one, use "
+                f"{', '.join(parameters)} beside {spec}. To change one, use "
                 f"dataclasses.replace({kind}, ...)."
             )
-        return given
-    if isinstance(given, Mapping):
-        parameters = {k: _frozen(v) for k, v in given.items()} | dict(parameters)
+        return spec
+    if isinstance(spec, Mapping):
+        parameters = {k: _frozen(v) for k, v in spec.items()} | dict(parameters)
         if kind not in parameters:
             raise ConfigError(
                 f'{kind} as a mapping needs its name under "{kind}"; got '
                 f"{sorted(parameters)}."
             )
-        given, find = parameters.pop(kind), registry.known
-    if not isinstance(given, str):
+        spec, find = parameters.pop(kind), registry.known
+    if not isinstance(spec, str):
         names = getattr(base, "__name__", None) or " or ".join(
-            one.__name__ for one in get_args(base)
+            option.__name__ for option in get_args(base)
         )
         raise ConfigError(
-            f"{kind} must be a name, a mapping or a {names}, got {given!r}; give "
+            f"{kind} must be a name, a mapping or a {names}, got {spec!r}; give "
             "parameters by name, as in walk_length=8."
         )
-    cls = find(given)
+    cls = find(spec)
     try:
         return build(cls, f"{kind} {cls.name!r}", parameters)
-    except TypeError as error:  # such as a mapping where a word is looked up
+    except TypeError as error:  # such as a mapping instead of a word
         if find == registry.find:
             raise
         raise ConfigError(f"a parameter of {kind} has a wrong type: {error}.") from None
 
 
 def build(make: Callable[..., T], name: str, parameters: Mapping[str, Any]) -> T:
-    """Return ``make(**parameters)``, or say which parameter is unknown or missing."""
-    known = inspect.signature(make).parameters
+    """Return ``make(**parameters)``, or name an unknown or missing parameter."""
+    accepted = inspect.signature(make).parameters
     for key in parameters:
-        if key not in known:
-            takes = ", ".join(known) if known else "no parameters"
+        if key not in accepted:
+            takes = ", ".join(accepted) if accepted else "no parameters"
             raise ConfigError(
                 f"{name} has no parameter {key!r}; it takes {takes}."
-                f"{nearest(key, known)}"
+                f"{nearest(key, accepted)}"
             )
     missing = [
         key
-        for key, parameter in known.items()
+        for key, parameter in accepted.items()
         if parameter.default is parameter.empty and key not in parameters
     ]
     if missing:
@@ -393,7 +392,7 @@ def build(make: Callable[..., T], name: str, parameters: Mapping[str, Any]) -> T
 
 
 def plain(value: Any) -> Any:
-    """Return a parameter as JSON values, as far as it is made of them."""
+    """Return a parameter as JSON values, as far as possible."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -404,7 +403,7 @@ def plain(value: Any) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    """Return lists as tuples, which a frozen dataclass can hash."""
+    """Return lists as tuples, which are hashable."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
