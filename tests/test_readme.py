@@ -112,10 +112,10 @@ def test_the_first_steps_lead_to_good_predictions(tmp_path: Path) -> None:
     with (tmp_path / "predictions.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 999
-    known = (tmp_path / "molecules.csv").read_text().splitlines()[1:]
+    lines = (tmp_path / "molecules.csv").read_text().splitlines()[1:]
     errors = [
         abs(float(row["predicted cv"]) - float(line.split(",")[3]))
-        for row, line in zip(rows, known, strict=True)
+        for row, line in zip(rows, lines, strict=True)
     ]
     assert sum(errors) / len(errors) < 0.4  # cal/(mol K); the column's deviation is 4
     assert (tmp_path / "report" / "report.html").stat().st_size > 0
@@ -140,7 +140,7 @@ def test_every_file_it_names_exists() -> None:
 
 def test_the_scoreboard_repeats_the_record() -> None:
     record = json.loads((ROOT / "results" / "brec" / "exact.json").read_text("utf-8"))
-    known = {
+    expected = {
         (score["label"], score["memory"], str(score["separated"]))
         for score in record["scores"]
     }
@@ -149,5 +149,5 @@ def test_the_scoreboard_repeats_the_record() -> None:
     rows = [line for line in lines if re.fullmatch(r"\|.*\| \d+ \|", line)]
     assert len(rows) > 5
     for row in rows:
-        assert tuple(cell.strip() for cell in row.strip("|").split("|")) in known
+        assert tuple(cell.strip() for cell in row.strip("|").split("|")) in expected
     assert not any(score["failures"] for score in record["scores"])
