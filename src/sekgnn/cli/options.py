@@ -116,7 +116,11 @@ COLUMNS = option(
     "columns or keys of INPUT to write first; row is its number there",
     shown="all columns of a table",
 )
-SMILES = option(None, "columns that hold SMILES", shown="as in training")
+SMILES = option(
+    None,
+    "columns that hold SMILES; those of a row are one graph",
+    shown="as in training",
+)
 SKIP_INVALID = option(False, "leave out SMILES that rdkit cannot read")
 KERNEL_THREADS = option(
     None, "number of threads of compiled kernels", shown="all usable cores", low=1

@@ -123,7 +123,7 @@ class RunConfig(_ModelKeys):
     )
     smiles: str | tuple[str, ...] = key(
         "data",
-        "columns that hold SMILES; the molecules of a row are one graph",
+        "columns that hold SMILES; those of a row are one graph",
         "smiles",
     )
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)

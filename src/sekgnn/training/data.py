@@ -184,7 +184,8 @@ def _shards(config: RunConfig) -> GraphTask:
             f"{asked[0]!r}; train on the table itself, or leave it out."
         )
     kind: Any = config.kind
-    return shard_task(config.data, config.target, kind=kind)
+    task = shard_task(config.data, config.target, kind=kind)
+    return replace(task, notes=tuple(bound_notes(task)))
 
 
 def model_reads(model: GraphModel, data: Any) -> Reads:
