@@ -205,7 +205,7 @@ def measured(args: Any, environment: Path) -> dict[str, Any]:
         write_table(folder / "data.csv", args.molecules, seed=0)
         write_table(folder / "many.csv", args.predicted, seed=1)
         write_table(folder / "few.csv", 100, seed=2)
-        for system in systems:  # what is predicted with; encodings are kept, too
+        for system in systems:  # for predictions; encodings are cached, too
             words = train_words(system, environment, FEW, f"run-{system}")
             seconds_of(words, folder)
         for repeat in range(args.repeats):

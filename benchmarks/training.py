@@ -445,7 +445,7 @@ def measure_growth(n: int, repeats: int) -> dict[str, Any]:
 
 def in_process(*args: str) -> dict[str, Any]:
     env = {**os.environ}
-    if args[0] == "memory":  # what is freed must go back, or the peak is not the need
+    if args[0] == "memory":  # freed memory must be returned for a true peak
         env = {k: v for k, v in env.items() if k not in KEEP}
     done = subprocess.run(
         [

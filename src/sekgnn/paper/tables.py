@@ -242,7 +242,7 @@ def markdown(table: str, all_cells: Sequence[Cell], figure: str) -> str:
 
 
 def _in_short(all_cells: Sequence[Cell]) -> str:
-    """Return how many numbers of each system are ahead, equal, behind and not run."""
+    """Return counts per system of numbers ahead, equal, behind and not run."""
     outcomes: dict[tuple[str, str], Counter[str]] = {}
     for cell in all_cells:
         if cell.paper is not None:
