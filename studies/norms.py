@@ -124,8 +124,8 @@ def page(record: dict[str, Any]) -> str:
     versions = ", ".join(f"{k} {v}" for k, v in record["versions"].items())
     return (
         f"{INTRODUCTION}\n\n{table}\n\nNo network explodes: at the epoch that is kept "
-        f"the validation loss is at most {ratio:.1f} times that of training,\nand it is "
-        f"nowhere above {highest:.1f}. {FOUND}\n\n"
+        f"the validation loss is at most {ratio:.1f} times that of training,\n"
+        f"and it is nowhere above {highest:.1f}. {FOUND}\n\n"
         f"{versions}; commit {record['commit']}. "
         "`python -m studies.norms` makes this page and norms.json.\n"
     )
