@@ -96,13 +96,15 @@ def run(path: Path, table: str, split: str, norm: str, epochs: int | None) -> Tr
 
 def page(record: dict[str, Any]) -> str:
     """Return the page in Markdown; every number is the record's."""
+    trials = [Trial(**values) for values in record["trials"]]
+    ratio = max(trial.val / trial.train for trial in trials)
+    highest = max(trial.highest for trial in trials)
     head = [
         "table", "split", "norm", "kept epoch", "train", "val", "val / train",
         "last train", "last val", "highest val", "test",
     ]  # fmt: skip
     lines = [head, ["---"] * 3 + ["---:"] * 8]
-    for values in record["trials"]:
-        trial = Trial(**values)
+    for trial in trials:
         metric = "MAE" if trial.table == "esol" else "AUROC"
         numbers = (
             trial.train, trial.val, trial.val / trial.train, trial.last_train,
@@ -121,7 +123,10 @@ def page(record: dict[str, Any]) -> str:
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     versions = ", ".join(f"{k} {v}" for k, v in record["versions"].items())
     return (
-        f"{INTRODUCTION}\n\n{table}\n\n{versions}; commit {record['commit']}. "
+        f"{INTRODUCTION}\n\n{table}\n\nNo network explodes: at the epoch that is kept "
+        f"the validation loss is at most {ratio:.1f} times that of training,\n"
+        f"and it is nowhere above {highest:.1f}. {FOUND}\n\n"
+        f"{versions}; commit {record['commit']}. "
         "`python -m studies.norms` makes this page and norms.json.\n"
     )
 
@@ -135,6 +140,12 @@ batches while they trained. To say the same of all molecules has a loss of about
 ESOL and 0.5 on BBBP: a validation loss orders of magnitude above that would be an
 explosion in evaluation, one that is moderate while the training loss goes to 0 is
 memory of the training molecules."""
+
+
+FOUND = """Batch normalisation learns its molecules by heart soonest;
+the choice of the epoch by validation loss stops that in time. No norm is best on both
+tables, so that the default, batch, stays. The last validation loss is mostly lower with
+`--norm layer`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

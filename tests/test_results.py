@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from studies.norms import page as norms_page
 from studies.peers import page as peers_page
 from studies.results_page import TABLES, shown_rows, with_tables
 
@@ -198,3 +199,12 @@ def test_the_page_of_peers_is_made_of_its_record() -> None:
     record = json.loads((folder / "peers.json").read_text("utf-8"))
     assert (folder / "peers.md").read_text("utf-8") == peers_page(record)
     assert {score["system"] for score in record["scores"]} >= {"sekgnn", "chemprop"}
+
+
+def test_no_norm_of_the_defaults_for_molecules_explodes() -> None:
+    """Validation losses stay of the order of saying the same of all molecules."""
+    folder = ROOT / "results" / "defaults"
+    record = json.loads((folder / "norms.json").read_text("utf-8"))
+    assert (folder / "norms.md").read_text("utf-8") == norms_page(record)
+    assert len(record["trials"]) == 12
+    assert max(trial["highest"] for trial in record["trials"]) < 10

@@ -75,14 +75,14 @@ class Baseline:
         begun = clock()
         leaving_out = None if tested is None else tested.leaving_out()
         for name in self.names:
-            known = next((m for m in members if m.model.name == name), None)
-            if known is None and clock() - begun > max(seconds, _LEAST):
+            member = next((one for one in members if one.model.name == name), None)
+            if member is None and clock() - begun > max(seconds, _LEAST):
                 tables[name] = {LEFT_OUT: "it would take longer than the network."}
                 continue
-            if known is None and status is not None:
+            if member is None and status is not None:
                 status(f"baseline {name}")
             try:
-                trained = known or self._fit(name, number)
+                trained = member or self._fit(name, number)
                 tables[name] = _metrics(trained)
                 if leaving_out is not None:
                     error = paired_error(leaving_out, _tested(trained).leaving_out())

@@ -39,8 +39,8 @@ class Outcome:
         metric = self.objective.metric_names[0]
         graphs, number = torch.unique(self.rows.graph, return_inverse=True)
         groups = min(len(graphs), MOST_GROUPS)
-        values = []
-        for group in range(groups):
+        values: list[float] = []
+        for group in range(groups if groups > 1 else 0):
             kept = number % groups != group
             truth = self.rows.y[kept], self.rows.mask[kept]
             measured = self.objective.metrics(
