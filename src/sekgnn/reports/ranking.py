@@ -24,10 +24,10 @@ def spearman(true: Floats, predicted: Floats) -> float:
     """
     ranks = rankdata(true), rankdata(predicted)
     apart = [rank - rank.mean() for rank in ranks]
-    sizes = [float(np.sqrt((rank**2).sum())) for rank in apart]
-    if not all(sizes):
+    squares = float((apart[0] ** 2).sum() * (apart[1] ** 2).sum())
+    if not squares:
         return math.nan
-    return float((apart[0] * apart[1]).sum() / (sizes[0] * sizes[1]))
+    return float((apart[0] * apart[1]).sum()) / math.sqrt(squares)
 
 
 def rankings(predictions: Predictions, things: str) -> list[str]:
