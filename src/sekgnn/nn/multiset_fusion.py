@@ -207,13 +207,14 @@ class _ShellSums(torch.autograd.Function):
         scale: Tensor,
         activation: Activation,
     ) -> Tensor:
-        ctx.save_for_backward(weight, vectors, shift, scale)
-        ctx.rest = multisets, activation
+        inputs = []
         indptr, indices, *_ = members = multisets.members
         assert members.weights is not None
         sums = weight.new_empty(members.num_nodes, weight.size(2))
         for c, (u, u_end), (m, m_end), (t, t_end) in multisets.blocks:
-            z = _standardised(vectors[t:t_end], shift[:, c], scale[c], weight)
+            z = vectors[t:t_end] - shift[0, c] - shift[1, c]
+            z = (z / scale[c]).to(weight.dtype)
+            inputs.append(z)
             lifted = matmul(z, weight[c, :-1]).add_(weight[c, -1])
             sums[u:u_end] = sum_rows(
                 activate(lifted, activation),
@@ -221,18 +222,19 @@ class _ShellSums(torch.autograd.Function):
                 indices[m:m_end] - t,
                 members.weights[m:m_end],
             )
+        ctx.save_for_backward(weight, scale, *inputs)
+        ctx.rest = multisets, activation
         return sums
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        weight, vectors, shift, scale = ctx.saved_tensors
+        weight, scale, *inputs = ctx.saved_tensors
         multisets, activation = ctx.rest
-        members = multisets.members
+        members, vectors = multisets.members, multisets.vectors
         grad_weight = torch.zeros_like(weight)
         grad_vectors = torch.empty_like(vectors) if ctx.needs_input_grad[1] else None
-        for c, _, _, (t, t_end) in multisets.blocks:
-            z = _standardised(vectors[t:t_end], shift[:, c], scale[c], weight)
+        for z, (c, _, _, (t, t_end)) in zip(inputs, multisets.blocks, strict=True):
             lifted = matmul(z, weight[c, :-1]).add_(weight[c, -1])
             grad = sum_rows(
                 grads[0],
@@ -246,11 +248,6 @@ class _ShellSums(torch.autograd.Function):
             if grad_vectors is not None:
                 grad_vectors[t:t_end] = (grad @ weight[c, :-1].t()) / scale[c]
         return grad_weight, grad_vectors, None, None, None, None
-
-
-def _standardised(x: Tensor, shift: Tensor, scale: Tensor, like: Tensor) -> Tensor:
-    """Return vectors of one channel on the common scale, in the type of ``like``."""
-    return ((x - shift[0] - shift[1]) / scale).to(like.dtype)
 
 
 class MultisetFusion(nn.Module):
