@@ -10,7 +10,8 @@ repeats:
 2. whole datasets on two threads against one;
 3. growth of time and memory with the size of one graph, a process per measurement;
 4. a long walk on a large graph, sampled, with its standard error;
-5. start-up: import, ``--help``, compiled kernels from the cache.
+5. start-up: import, ``--help``, compiled kernels from the cache, and ``train`` on
+   1,000 molecules until its first epoch is over.
 
 It writes the numbers with machine, versions and commit as JSON, and a table beside it.
 ``--only tu threads growth long start`` runs a part; ``--quick`` leaves out the largest
@@ -333,6 +334,59 @@ def long_walk(quick: bool) -> dict[str, Any]:
 # 5. start-up
 
 
+FIRST_EPOCH = """
+import os, sys, time
+from sekgnn.cli.main import app
+from sekgnn.nn.batch_loader import EpochBatches
+starts, batches = [], EpochBatches.__iter__
+def counted(order):
+    if order.seed is not None:
+        starts.append(time.perf_counter())
+    if len(starts) == 2:
+        seconds = time.perf_counter() - float(os.environ["STARTED"])
+        print(seconds, time.process_time())
+        sys.stdout.flush()
+        os._exit(0)
+    return batches(order)
+EpochBatches.__iter__ = counted
+app()
+"""
+"""Prints seconds and processor seconds until the second epoch begins, and ends."""
+
+
+def first_epoch(data_root: Path, repeats: int) -> dict[str, float]:
+    """Time ``train`` on 1,000 molecules from its start to the end of an epoch."""
+    lines = (data_root / "molecules" / "esol.csv").read_text().splitlines()[:1001]
+    rows = [",".join(line.split(",")[:2]) + "\n" for line in lines]
+    times = []
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "molecules.csv"
+        table.write_text("".join(rows))
+        for number in range(repeats + 1):
+            line = [sys.executable, "-c", FIRST_EPOCH, "train", str(table)]
+            line += ["--target", "log_solubility", "--epochs", "2"]
+            line += ["--output", str(Path(folder) / f"run{number}")]
+            env = {**os.environ, "STARTED": str(time.perf_counter())}
+            done = subprocess.run(
+                line, env=env, check=True, capture_output=True, text=True
+            )
+            times.append([float(x) for x in done.stdout.splitlines()[-1].split()[:2]])
+    libraries = "import time, torch, torch_geometric; "
+    libraries += "print(time.process_time())"
+    loaded = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", libraries],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    seconds, busy = zip(*times[1:], strict=True)  # the first fills caches
+    return {
+        "first_epoch_seconds": statistics.median(seconds),
+        "first_epoch_cpu_seconds": statistics.median(busy),
+        "torch_and_PyG_cpu_seconds": float(loaded.stdout),
+    }
+
+
 def start_up(repeats: int) -> dict[str, Any]:
     first_encoding = (
         "import time; t = time.perf_counter(); import sekgnn; "
@@ -367,6 +421,9 @@ def start_up(repeats: int) -> dict[str, Any]:
         "first_encoding_compiling_seconds": cold,
         "first_encoding_cached_seconds": statistics.median(warm),
     }
+    data_root = os.environ.get("SEKGNN_DATA")
+    if data_root:
+        row |= first_epoch(Path(data_root), repeats)
     print(json.dumps(row, indent=1))
     return row
 
@@ -483,6 +540,15 @@ def table(report: dict[str, Any]) -> str:
             f"compiled, {r['first_encoding_cached_seconds']:.2f} s in every later "
             "process.",
         ]
+        if "first_epoch_seconds" in r:
+            lines += [
+                "",
+                "`sekgnn train` on 1,000 molecules, from the start of the process to "
+                f"the end of the first epoch: {r['first_epoch_seconds']:.2f} s, of "
+                f"which {r['first_epoch_cpu_seconds']:.2f} s of processor time; to "
+                "import PyTorch and PyG (which imports `torch._dynamo`) alone "
+                f"takes {r['torch_and_PyG_cpu_seconds']:.2f} s of it.",
+            ]
     return "\n".join(lines) + "\n"
 
 

@@ -586,6 +586,15 @@ def table(report: dict[str, Any]) -> str:
             f"Gather/scatter takes {gains[0]:.2f} times (batch) and {gains[1]:.2f} "
             "times (none) as long as SEK-GIN. Both forms share weights; their outputs "
             f"differ by at most {report['epoch']['max_difference']:.1e}.",
+            "",
+            "What limits SEK-GIN: it has two branches of three layers where GIN has "
+            "one, 39 products with matrices of about 40 x 40 in a step instead of 18. "
+            "They run at 200 GFlop/s, six tenths of what the core can do, and take an "
+            "eighth of the step, sums over hops a tenth, norms with ReLU a twentieth; "
+            "a quarter is spent in Python and PyTorch before a kernel begins, however "
+            "small the graphs are. Multisets, h = 2: a batch of 2,600 nodes has "
+            "110,000 vectors of 16 numbers, 430 MFlop in a step against 190 of all "
+            "other layers.",
         ]
     if "memory" in report:
         lines += [

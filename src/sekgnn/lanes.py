@@ -99,15 +99,20 @@ def load(context: Any, lanes: Any, array: Any, at: Any) -> Any:
 
 @intrinsic
 def store(context: Any, lanes: Any, array: Any, at: Any) -> Any:
-    """Write lanes to ``array[at:]``."""
+    """Write lanes to ``array[at:]``, or to an address."""
+    flat = isinstance(array, types.Array)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        base = context.make_array(array)(context, builder, args[1]).data
-        address = _address(builder, base, args[2], context.get_value_type(lanes))
+        vector = context.get_value_type(lanes)
+        if flat:
+            base = context.make_array(array)(context, builder, args[1]).data
+        else:
+            base = builder.inttoptr(args[1], vector.element.as_pointer())
+        address = _address(builder, base, args[2], vector)
         builder.store(args[0], address).align = lanes.dtype.bitwidth // 8
         return context.get_dummy_value()
 
-    return types.void(lanes, array, types.int64), generate
+    return types.void(lanes, array if flat else types.int64, types.int64), generate
 
 
 def _by_lanes(work: Callable[..., Any]) -> Any:

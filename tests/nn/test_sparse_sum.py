@@ -89,7 +89,7 @@ def test_every_width_is_summed_once(channels: int) -> None:
 
 def test_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut into chunks, with some of them empty: rows of one node hold nearly all."""
-    monkeypatch.setattr(sparse, "_PARALLEL_WORK", 0)
+    monkeypatch.setattr(sparse, "PARALLEL_WORK", 0)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     draw = torch.Generator().manual_seed(1)
     pairs = torch.randint(50, (2, 400), generator=draw)

@@ -90,9 +90,10 @@ def graph_inputs(data: Any, model: GraphModel) -> GraphInputs:
     Raises:
         GraphInputError: If something is missing or has another shape.
     """
-    if data.num_nodes is None:
+    given = data.num_nodes
+    if given is None:
         raise GraphInputError("num_nodes is not set; isolated nodes would be lost.")
-    num_nodes, kind = int(data.num_nodes), next(model.parameters()).dtype
+    num_nodes, kind = int(given), next(model.parameters()).dtype
     hops = hops_of(data, num_nodes, model.num_hops)
     ptr = getattr(data, "ptr", None)
     if ptr is None:

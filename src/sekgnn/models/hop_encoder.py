@@ -19,7 +19,8 @@ from sekgnn.nn import (
     MultisetFusion,
     SEKConv,
 )
-from sekgnn.nn.mlp import Linear, activate, make_norm, reset_children
+from sekgnn.nn.dense import linear
+from sekgnn.nn.mlp import Linear, make_norm, normalised, reset_children
 from sekgnn.nn.pooling import RowPool
 
 GINE_PLUS = "gine_plus"
@@ -133,7 +134,7 @@ class HopEncoder(nn.Module):
         layers: list[Tensor] = []
         for step, conv in enumerate(self.convs):
             if f is not None and 0 < step <= len(self.injections):
-                z = torch.addmm(z, f, self.injections[step - 1].t())
+                z = z + linear(f, self.injections[step - 1])
             history.append(z)
             read = history if isinstance(conv, GINEPlusConv) else z
             alone = self.jump.jump == "last" and step == len(self.convs) - 1
@@ -146,7 +147,7 @@ class HopEncoder(nn.Module):
                 if isinstance(norm, nn.Identity) and self.activation == "relu":
                     h = h.relu()  # not in place: others may hold what a layer returned
                 else:
-                    h = activate(norm(h), self.activation)
+                    h = normalised(h, norm, self.activation)
             z = self.dropout(h)
             layers.append(z)
         out: Tensor = self.jump(layers, pool)

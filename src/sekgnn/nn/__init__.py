@@ -15,16 +15,12 @@ if TYPE_CHECKING:
         Standardize,
         Update,
     )
-    from sekgnn.nn.encoding_fusion import (
-        EncodingFusion,
-        MultisetFusion,
-        Multisets,
-        join_multisets,
-    )
+    from sekgnn.nn.encoding_fusion import EncodingFusion
     from sekgnn.nn.hop_loader import HopLoader
     from sekgnn.nn.hop_matrices import EdgeFeatures, edge_features, hop_csr
     from sekgnn.nn.messages import MESSAGES, Message, register_message
     from sekgnn.nn.mlp import MLP
+    from sekgnn.nn.multiset_fusion import MultisetFusion, Multisets, join_multisets
     from sekgnn.nn.neighbor_loader import HopNeighborLoader
     from sekgnn.nn.pooling import GraphReadout, JumpingKnowledge, membership
     from sekgnn.nn.ppgn_block import PairLayout, PPGNBlock, pair_layout

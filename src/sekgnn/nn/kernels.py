@@ -1,10 +1,13 @@
-"""Compiled loops: hops cut out of a dataset, or sampled around seeds, and trees."""
+"""Compiled loops: hops of a batch, or around seeds; equal multisets; trees."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sekgnn.digest import empty_table, find_key, key_of, scramble, spread
 from sekgnn.graphs.graph import CsrGraph
 from sekgnn.hops.levels import sort_range
 from sekgnn.hops.sampling import hop_state, sample_level
@@ -12,6 +15,8 @@ from sekgnn.kernel import kernel
 from sekgnn.walks.ball import new_table, slot_of
 
 Ints = NDArray[np.int32]
+
+_KEY_VECTOR = key_of("vector of a multiset")
 
 
 @kernel
@@ -160,6 +165,147 @@ def sample_neighborhood(
                     seen[queue[i], 0] = -1
         first, last = last, found
     return nodes[:found].copy(), sizes[: num_hops * first].copy(), flat[:filled].copy()
+
+
+class JoinedMultisets(NamedTuple):
+    """The different multisets of a batch, channel by channel, graph by graph."""
+
+    rows: Ints  # multiset of every node and channel, [N, C]
+    indptr: Ints  # first member of every multiset, [U + 1]
+    members: Ints  # its vectors, numbered as in ``vectors``
+    counts: Ints  # how often each is in it
+    vectors: NDArray[np.int64]  # those that are used, by number in the input, [T]
+    splits: NDArray[np.int64]  # multisets and vectors of every channel, [2, C]
+    cuts: NDArray[np.int64]  # channel, and ends of multisets, members, vectors, [B, 4]
+
+
+@kernel
+def _hashes(words: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of every vector, given as integers."""
+    factors = np.empty(words.shape[1], dtype=np.uint64)
+    for j in range(factors.size):
+        factors[j] = scramble(np.uint64(j + 1)) | np.uint64(1)
+    out = np.empty(words.shape[0], dtype=np.uint64)
+    for i in range(out.size):
+        total = np.uint64(0)
+        for j in range(factors.size):
+            total += np.uint64(words[i, j]) * factors[j]
+        out[i] = total
+    return out
+
+
+@kernel
+def merge_multisets(
+    rows: Ints,
+    sizes: Ints,
+    members: Ints,
+    counts: Ints,
+    words: Ints,
+    tables: NDArray[np.int64],
+    num_nodes: NDArray[np.int64],
+    block: int,
+) -> JoinedMultisets:
+    """Return the multisets of several graphs; equal ones of a channel become one.
+
+    Multisets and vectors are numbered in the order they are met. The multisets of a
+    cut read vectors of that cut alone: a cut ends with a graph, after ``block`` vectors
+    or more, and with a channel. Other arguments are those of
+    :func:`~sekgnn.nn.join_multisets`, vectors as ``words``.
+    """
+    graphs, _, channels = tables.shape
+    hashes = _hashes(words)
+    # where the multisets, members and vectors of every graph and channel begin
+    first = np.zeros(sizes.size + 1, dtype=np.int64)
+    for u in range(sizes.size):
+        first[u + 1] = first[u] + sizes[u]
+    begin = np.zeros((graphs * channels + 1, 2), dtype=np.int64)
+    for i in range(graphs * channels):
+        for kind in range(2):
+            part = tables[i // channels, kind, i % channels]
+            begin[i + 1, kind] = begin[i, kind] + part
+    number = np.empty(sizes.size, dtype=np.int32)  # of every multiset
+    place = np.full(words.shape[0], -1, dtype=np.int32)  # of every vector
+    keys = np.empty((sizes.size, 2), dtype=np.uint64)
+    indptr = np.zeros(sizes.size + 1, dtype=np.int32)
+    used, often = np.empty_like(members), np.empty_like(counts)
+    vectors = np.empty(words.shape[0], dtype=np.int64)
+    splits = np.zeros((2, channels), dtype=np.int64)
+    cuts = np.empty((graphs * channels, 4), dtype=np.int64)
+    distinct = filled = last = ends = 0
+    for c in range(channels):
+        table = empty_table(tables[:, 0, c].sum())
+        splits[0, c], splits[1, c] = -distinct, -filled
+        for g in range(graphs):
+            i = g * channels + c
+            shift = begin[g * channels, 1]
+            for u in range(begin[i, 0], begin[i + 1, 0]):
+                k0, k1 = np.uint64(c), np.uint64(sizes[u])
+                for p in range(first[u], first[u + 1]):
+                    t = shift + members[p]
+                    h0, h1 = spread(hashes[t], np.uint64(c), _KEY_VECTOR)
+                    k0 += h0 * np.uint64(counts[p])
+                    k1 += h1 * np.uint64(counts[p])
+                slot = find_key(table, keys, k0, k1)
+                if table[slot] < 0:
+                    table[slot] = distinct
+                    keys[distinct, 0], keys[distinct, 1] = k0, k1
+                    at = indptr[distinct]
+                    for p in range(first[u], first[u + 1]):
+                        t = shift + members[p]
+                        if place[t] < 0:
+                            place[t] = filled
+                            vectors[filled] = t
+                            filled += 1
+                        used[at], often[at] = place[t], counts[p]
+                        at += 1
+                    distinct += 1
+                    indptr[distinct] = at
+                number[u] = table[slot]
+            if filled - last >= block or (g == graphs - 1 and distinct + splits[0, c]):
+                cuts[ends, 0], cuts[ends, 1] = c, distinct
+                cuts[ends, 2], cuts[ends, 3] = indptr[distinct], filled
+                last = filled
+                ends += 1
+        splits[0, c] += distinct
+        splits[1, c] += filled
+    out, v = np.empty_like(rows), 0
+    for g in range(graphs):
+        for _ in range(num_nodes[g]):
+            for c in range(channels):
+                out[v, c] = number[begin[g * channels, 0] + rows[v, c]]
+            v += 1
+    total = indptr[distinct]
+    return JoinedMultisets(
+        out,
+        indptr[: distinct + 1].copy(),
+        used[:total].copy(),
+        often[:total].copy(),
+        vectors[:filled].copy(),
+        splits,
+        cuts[:ends].copy(),
+    )
+
+
+@kernel
+def transposed_rows(
+    indptr: Ints, indices: Ints, entries: Ints, columns: int
+) -> tuple[Ints, Ints, Ints]:
+    """Return row starts, rows and entries of the transpose of a matrix."""
+    starts = np.zeros(columns + 1, dtype=np.int32)
+    for p in range(indices.size):
+        starts[indices[p] + 1] += 1
+    for j in range(columns):
+        starts[j + 1] += starts[j]
+    free = starts[:-1].copy()
+    rows, moved = np.empty_like(indices), np.empty_like(entries)
+    for i in range(indptr.size - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            at = free[indices[p]]
+            free[indices[p]] += 1
+            rows[at] = i
+            if entries.size:
+                moved[at] = entries[p]
+    return starts, rows, moved
 
 
 @kernel

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import torch
 from torch import Tensor, nn
 
 from sekgnn.checks import check_choice
 from sekgnn.nn.choices import Activation, Norm
+from sekgnn.nn.dense import linear, norm_relu
 
 if TYPE_CHECKING:
     from sekgnn.nn.pooling import RowPool
@@ -20,52 +21,12 @@ Near 0 a sine is linear; only with large weights does it see high frequencies.
 """
 
 
-_NARROW = 32
-"""Fewer columns than this, and no multiple of 16, make gradients slow; see Linear."""
-
-
-class _NarrowLinear(torch.autograd.Function):
-    """The gradients of a linear layer, with the narrow matrix on the left."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.save_for_backward(x, weight)
-        return nn.functional.linear(x, weight, bias)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        (x, weight), (grad,) = ctx.saved_tensors, grads
-        needs_x, needs_weight, needs_bias = ctx.needs_input_grad
-        return (
-            (weight.t() @ grad.t()).t() if needs_x else None,
-            torch.empty_like(weight).copy_((x.t() @ grad).t())
-            if needs_weight
-            else None,
-            grad.sum(0) if needs_bias else None,
-        )
-
-
 class Linear(nn.Linear):
-    r"""PyTorch's linear layer, trained faster where it reads a few features only.
-
-    With G the gradient of the output, :math:`(X^\top G)^\top` and
-    :math:`(W^\top G^\top)^\top` take a third of the time of :math:`G^\top X` and
-    :math:`G W` on CPUs if X has, say, 3 or 11 columns.
-    """
+    """PyTorch's linear layer, faster on many narrow rows; see ``dense.py``."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return ``[N, C_out]``."""
-        narrow = self.in_features < _NARROW and self.in_features % 16
-        if (
-            narrow
-            and input.is_cpu
-            and input.dim() == 2
-            and not torch.is_autocast_enabled("cpu")
-            and not torch.compiler.is_compiling()
-        ):
-            out: Tensor = _NarrowLinear.apply(input, self.weight, self.bias)  # type: ignore[no-untyped-call]
-            return out
-        return super().forward(input)
+        """Return ``[..., C_out]``."""
+        return linear(input, self.weight, self.bias)
 
 
 class MLP(nn.Module):
@@ -97,7 +58,7 @@ class MLP(nn.Module):
         self.norm = make_norm(norm, hidden_channels)
         check_choice("activation", activation, get_args(Activation))
         self.activation: Activation = activation
-        self.second = nn.Linear(hidden_channels, out_channels)
+        self.second = Linear(hidden_channels, out_channels)
 
     def reset_parameters(self) -> None:
         reset_children(self)
@@ -110,7 +71,7 @@ class MLP(nn.Module):
 
     def between(self, x: Tensor) -> Tensor:
         """Return what the second layer reads, from the result of the first."""
-        return activate(self.norm(x), self.activation)
+        return normalised(x, self.norm, self.activation)
 
 
 def activate(x: Tensor, activation: Activation) -> Tensor:
@@ -118,6 +79,24 @@ def activate(x: Tensor, activation: Activation) -> Tensor:
     if activation == "relu":
         return x.relu_()
     return nn.functional.silu(x) if activation == "silu" else x.sin()
+
+
+def normalised(x: Tensor, norm: nn.Module, activation: Activation) -> Tensor:
+    """Return the activation of a normalisation; ``x`` may be overwritten by it."""
+    if activation == "relu" and isinstance(norm, RowBatchNorm):
+        out = norm_relu(x, norm)
+        if out is not None:
+            return out
+    return activate(norm(x), activation)
+
+
+def slope(grad: Tensor, x: Tensor, activation: Activation) -> Tensor:
+    """Return the gradient before an activation of ``x`` from that after it."""
+    if activation == "relu":
+        return torch.ops.aten.threshold_backward(grad, x, 0)
+    if activation == "silu":
+        return torch.ops.aten.silu_backward(grad, x)
+    return grad * x.cos()
 
 
 def reset_children(module: nn.Module) -> None:
@@ -163,6 +142,13 @@ class RowBatchNorm(nn.BatchNorm1d):
         if not self.training:
             input = self._limited(input)
         return super().forward(input)
+
+    def columns(self, input: Tensor) -> Tensor:
+        """Normalise ``[C, N]`` over its columns, without turning it round."""
+        if self.training and input.size(1) > 1:
+            return super().forward(input.unsqueeze(0)).squeeze(0)
+        rows: Tensor = self(input.t())
+        return rows.t()
 
     def _limited(self, input: Tensor) -> Tensor:
         r"""Return rows that are no further from the mean than the limit.

@@ -9,7 +9,14 @@ from torch import Tensor, nn
 
 from sekgnn.checks import check_positive
 from sekgnn.nn.choices import Activation, Norm
-from sekgnn.nn.mlp import SINE_GAIN, activate, make_norm, reset_children
+from sekgnn.nn.dense import mix_channels
+from sekgnn.nn.mlp import (
+    SINE_GAIN,
+    RowBatchNorm,
+    activate,
+    make_norm,
+    reset_children,
+)
 from sekgnn.nn.sparse_sum import Csr
 
 
@@ -131,7 +138,7 @@ class PPGNBlock(nn.Module):
 
     def forward(self, x: Tensor, pairs: PairLayout) -> Tensor:
         """Return ``[C_out, P]``."""
-        factors = self._activated(0, self.factors.weight @ x)  # [2 C, P]
+        factors = self._activated(0, mix_channels(self.factors.weight, x))  # [2 C, P]
         left, right = torch.split(factors, self.out_channels)
         products = [
             self._product(*both).reshape(self.out_channels, -1)
@@ -140,11 +147,13 @@ class PPGNBlock(nn.Module):
         product = torch.cat(products, dim=1).to(x.dtype)  # [C, P]
         widths = [self.in_channels, self.out_channels]
         old, new = torch.split(self.merge.weight, widths, dim=1)
-        return self._activated(1, old @ x + new @ product)
+        return self._activated(1, mix_channels(old, x) + mix_channels(new, product))
 
     def _activated(self, layer: int, x: Tensor) -> Tensor:
         norm = self.norms[layer]
-        if not isinstance(norm, nn.Identity):
+        if isinstance(norm, RowBatchNorm):
+            x = norm.columns(x)
+        elif not isinstance(norm, nn.Identity):
             x = norm(x.t()).t()
         return activate(x, self.activation)
 

@@ -219,8 +219,10 @@ class HopCombine(nn.Module):
         if self.logit is None:
             return None
         alpha = self.logit.sigmoid()  # [C]
-        k = torch.arange(1, self.num_hops + 1, device=alpha.device).unsqueeze(1)
-        return alpha * (1 - alpha).pow(k)  # [K, C]
+        rest, weights = 1 - alpha, [alpha]
+        for _ in range(self.num_hops):
+            weights.append(weights[-1] * rest)
+        return torch.stack(weights[1:])  # [K, C]
 
     def forward(self, hops: Sequence[Tensor]) -> Tensor:
         """Return the weighted sum, ``[N, C]``."""

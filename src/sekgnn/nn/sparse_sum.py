@@ -23,7 +23,7 @@ from torch.autograd.function import once_differentiable
 
 from sekgnn.parallel import run_chunks
 
-_PARALLEL_WORK = 1 << 21  # additions below which threads cost more than they save
+PARALLEL_WORK = 1 << 21  # additions below which threads cost more than they save
 
 
 class Csr(NamedTuple):
@@ -110,7 +110,7 @@ def csr_sum(x: Tensor, csr: Csr) -> Tensor:
     """
     if x.dtype in (torch.float32, torch.float64):
         return _apply(x, csr)
-    return _returned(_apply(x.float(), csr), x)
+    return returned(_apply(x.float(), csr), x)
 
 
 def hop_mix(
@@ -152,7 +152,7 @@ def hop_mix(
             first_hop=first_hop,
             rectify=rectify,
         )
-        return _returned(out, sources[0])
+        return returned(out, sources[0])
     sources = [x.to(kind) for x in sources]
     weights = weights.to(kind)
     if len(which) == 1:  # no hop at all
@@ -182,7 +182,7 @@ def _composed(
     return out
 
 
-def _returned(out: Tensor, x: Tensor) -> Tensor:
+def returned(out: Tensor, x: Tensor) -> Tensor:
     """Return a sum in the type of its input, unless that is cast automatically."""
     return out if torch.is_autocast_enabled(x.device.type) else out.to(x.dtype)
 
@@ -191,14 +191,14 @@ def row_chunks(indptr: NDArray[np.int32], channels: int) -> list[tuple[int, int]
     """Cut rows into pieces of equal work, ``channels`` additions per entry."""
     rows, entries = indptr.size - 1, int(indptr[-1] - indptr[0])
     threads = torch.get_num_threads()
-    if threads == 1 or entries * channels < _PARALLEL_WORK:
+    if threads == 1 or entries * channels < PARALLEL_WORK:
         return [(0, rows)]
     inner = np.linspace(int(indptr[0]), int(indptr[-1]), 4 * threads + 1)[1:-1]
     cuts = np.searchsorted(indptr, inner).tolist()
     return list(pairwise([0, *cuts, rows]))
 
 
-def _run_rows(
+def run_rows(
     work: Callable[[int, int, int], object], chunks: list[tuple[int, int]]
 ) -> None:
     """Call ``work(number, start, stop)`` for every chunk, on PyTorch's threads."""
@@ -222,7 +222,7 @@ def _cpu_sum(
     ptr = indptr.numpy()
     entries = x.new_empty(0) if weights is None else weights.to(x.dtype)
     args = ptr, indices.numpy(), entries.numpy(), x.contiguous().numpy(), out.numpy()
-    _run_rows(
+    run_rows(
         lambda _, start, stop: row_sums(*args, start, stop),
         row_chunks(ptr, x.size(1)),
     )
@@ -265,7 +265,7 @@ def _mix(
     out = kept[0].new_empty(kept[0].shape)
     chunks, args = _read(kept, which, weights, indptr, indices, first_hop, rectify)
     args.append(out.numpy())
-    _run_rows(lambda _, start, stop: mix_forward(*[*args, start, stop]), chunks)
+    run_rows(lambda _, start, stop: mix_forward(*[*args, start, stop]), chunks)
     return out
 
 
@@ -287,7 +287,7 @@ def _mix_backward(
     chunks, args = _read(kept, which, weights, t_indptr, t_indices, first_hop, rectify)
     args += [grad.contiguous().numpy(), out.numpy()]
     parts = np.zeros((len(chunks), len(which), grad.size(1)))
-    _run_rows(
+    run_rows(
         lambda i, start, stop: mix_backward(*[*args, parts[i], start, stop]), chunks
     )
     return out, torch.from_numpy(parts.sum(0)).to(grad.dtype)
@@ -330,6 +330,14 @@ torch.library.custom_op(
 )
 
 
+def sum_rows(
+    x: Tensor, indptr: Tensor, indices: Tensor, weights: Tensor | None = None
+) -> Tensor:
+    """Return the sum of :func:`csr_sum` from its tensors, without a gradient."""
+    out: Tensor = chosen("csr_sum", _cpu_sum, x)(x, indptr, indices, weights)
+    return out
+
+
 def chosen(name: str, direct: Callable[..., Any], x: Tensor) -> Callable[..., Any]:
     """Return an operator, or on the CPU what it does there: to look it up costs time.
 
@@ -356,7 +364,7 @@ class _CsrSum(torch.autograd.Function):
         t_weights: Tensor | None,
     ) -> Tensor:
         ctx.save_for_backward(indptr, indices, weights, t_indptr, t_indices, t_weights)
-        return chosen("csr_sum", _cpu_sum, x)(x, indptr, indices, weights)
+        return sum_rows(x, indptr, indices, weights)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:

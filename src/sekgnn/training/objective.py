@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torchmetrics import functional as tm
 
 from sekgnn.checks import check_choice
 from sekgnn.datasets.graph_task import GraphTask
@@ -407,6 +406,13 @@ def _balanced(y: Tensor, mask: Tensor) -> tuple[tuple[float, ...], ...]:
     return tuple(out)
 
 
+def _torchmetrics() -> Any:
+    """Return its functions; to load them takes as long as to load PyTorch."""
+    from torchmetrics import functional
+
+    return functional
+
+
 def _class_metrics(
     kind: TaskKind, p: Tensor, y: Tensor, threshold: float | None = None
 ) -> dict[str, float]:
@@ -418,8 +424,8 @@ def _class_metrics(
     classes = p.size(1)
     common: dict[str, Any] = {"task": "multiclass", "num_classes": classes}
     present = torch.bincount(y, minlength=classes) > 0
-    recall = tm.recall(p, y, average="none", **common)[present]
-    f1 = tm.f1_score(p, y, average="none", **common)[present]
+    recall = _torchmetrics().recall(p, y, average="none", **common)[present]
+    f1 = _torchmetrics().f1_score(p, y, average="none", **common)[present]
     out = {
         "accuracy": float((p.argmax(1) == y).double().mean()),
         "balanced_accuracy": float(recall.mean()),
@@ -433,7 +439,7 @@ def _class_metrics(
 def _label_metrics(score: Tensor, truth: Tensor) -> tuple[float, ...]:
     truth = truth.long()
     hits = ((score > 0.5).long() == truth).double().mean()
-    f1 = tm.f1_score(score, truth, task="binary")
+    f1 = _torchmetrics().f1_score(score, truth, task="binary")
     return _auroc(score, truth), _auprc(score, truth), float(hits), float(f1)
 
 
@@ -450,7 +456,7 @@ def _auroc(score: Tensor, truth: Tensor) -> float:
     """Return the area under the ROC curve; NaN if only one class is present."""
     if truth.min() == truth.max() or not bool(torch.isfinite(score).all()):
         return float("nan")
-    area: Any = tm.auroc(_ranks(score), truth, task="binary")
+    area: Any = _torchmetrics().auroc(_ranks(score), truth, task="binary")
     return float(area)
 
 
@@ -462,7 +468,7 @@ def _auprc(score: Tensor, truth: Tensor) -> float:
     """
     if not bool(truth.any()) or not bool(torch.isfinite(score).all()):
         return float("nan")
-    area: Any = tm.average_precision(_ranks(score), truth, task="binary")
+    area: Any = _torchmetrics().average_precision(_ranks(score), truth, task="binary")
     return float(area)
 
 
