@@ -437,6 +437,8 @@ def test_messages_name_the_likely_cause(run: Run, data: Path, tmp_path: Path) ->
     assert "decimal comma" in message("y", ["1,5", "2,5"])  # few enough for classes
     assert "such as a unit" in message("y", [f"{i} mg" for i in range(40)])
     assert "It is a bound" in message("y", [f"~{i}" for i in range(40)])
+    mixed = [f"<{i}" if i < 20 else f"~{i}" for i in range(40)]
+    assert "'~20' is not a number" in message("y", mixed)  # bounds alone are taken
     assert "leave the field empty" in message("y", [f"n.d. {i}" for i in range(40)])
     rows = molecules()
     for i, row in enumerate(rows):
@@ -546,7 +548,7 @@ def test_several_molecules_per_row(run: Run, tmp_path: Path) -> None:
     ok(run, "predict", place, data, "-o", out, "-q", "--skip-invalid")
     assert [row["predicted y"] == "" for row in table(out)].index(True) == 3
     alone = refused(run, "predict", place, data, "--smiles", "solute", "-o", out)
-    assert "component_1" in alone
+    assert "component_1" in alone and "reads 2 molecules per row" in alone
 
 
 def test_fine_tuning(run: Run, data: Path, tmp_path: Path) -> None:

@@ -406,7 +406,8 @@ def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
     (column,) = columns
     if named:
         values = set(column.labels) - {None}
-        place, text = column.texts[0]
+        texts = [pair for pair in column.texts if as_bound(pair[1]) is None]
+        place, text = (texts or column.texts)[0]
         if 2 * len(values) > len(column.present):
             raise column.wrong(
                 place,

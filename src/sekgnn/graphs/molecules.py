@@ -49,9 +49,9 @@ ATOM_FEATURES = (
 )  # fmt: skip
 """The columns of an atom, the same for every molecule."""
 BOND_FEATURES = (*BONDS, "bond_E", "bond_Z")
+"""The columns of a bond."""
 JOINT = "\x1f"
 """Between the SMILES of several columns of a row, which make one graph."""
-"""The columns of a bond."""
 
 
 def from_rdkit(mol: Any) -> Graph:

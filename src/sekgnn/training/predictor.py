@@ -134,9 +134,12 @@ class Predictor:
         for what, wanted, given in pairs:
             if wanted is not None and given is not None and wanted != given:
                 odd = sorted(set(wanted) ^ set(given))
+                columns = sum(name.startswith("component_") for name in wanted)
                 raise GraphInputError(
                     f"{source} does not fit the model: other {what} features "
                     f"(differing: {', '.join(odd[:5]) or 'their order'})."
+                    + f" It reads {columns} molecules per row."
+                    * bool(columns)
                 )
         if model.in_channels and task.num_features != model.in_channels:
             raise GraphInputError(
