@@ -1,8 +1,8 @@
-"""How much memory each test of the scoreboard takes for BREC's largest pair.
+"""Memory of each test of the scoreboard for BREC's largest pair.
 
-``python -m benchmarks.brec_memory`` adds its numbers to the record and the page that
-``sekgnn brec --all`` has written. Every verdict has a process of its own, which has
-compiled everything before, on a small pair; only Linux tells how much memory it took.
+``python -m benchmarks.brec_memory`` adds its numbers to the record and page of ``sekgnn
+brec --all``. Every verdict runs in a separate process, after compilation on a small
+pair. Needs Linux.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sekgnn.wl.refinement import Batch, WLTest, refine
 def peak_memory(key: str, first: Graph, second: Graph) -> int:
     """Return the bytes that a verdict of one row of the scoreboard adds to a process.
 
-    Of a row with several tests, those of the test that takes the most.
+    A row with several tests counts as its largest.
     """
     done = subprocess.run(
         (sys.executable, "-m", "benchmarks.brec_memory", "--measure", key),
@@ -42,7 +42,7 @@ def peak_memory(key: str, first: Graph, second: Graph) -> int:
 
 
 def measure(key: str, *graphs: Graph) -> int:
-    """Run the tests of a row in this process and return how much its memory grew."""
+    """Run the tests of a row in this process and return the growth of its memory."""
     rung = next(rung for rung in BOARD if rung.key == key)
     grown = []
     for test in (*rung.after, rung.test):

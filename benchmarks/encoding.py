@@ -48,7 +48,7 @@ from typing import Any
 
 import numpy as np
 
-PARTS = ["tu", "threads", "growth", "long", "start"]
+SECTIONS = ["tu", "threads", "growth", "long", "start"]
 TU_SETS = ("MUTAG", "PROTEINS", "IMDB-BINARY")
 # On MUTAG, as reported for the paper's released code; not measured in this run.
 RELEASED_CODE_GRAPHS_PER_SECOND = 4.0
@@ -76,7 +76,7 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
     from sekgnn.graphs import from_pyg, pack
 
     torch.set_num_threads(1)
-    every = WalkEncoding(num_shells=5, walk_length=32)
+    graph_walks = WalkEncoding(num_shells=5, walk_length=32)
     inside = WalkEncoding(num_shells=2, walk_length=16, scope="internal", radius=2)
     learned = {
         h: WalkEncoding(
@@ -104,9 +104,9 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
             {
                 "AddRandomWalkPE(32)": partial(one_by_one, AddRandomWalkPE(32)),
                 "graph, as a transform": partial(
-                    one_by_one, AddSubstructureEncoding(every)
+                    one_by_one, AddSubstructureEncoding(graph_walks)
                 ),
-                "graph": partial(encode_dataset, dataset, every, threads=1),
+                "graph": partial(encode_dataset, dataset, graph_walks, threads=1),
                 "paper": partial(encode_dataset, dataset, paper, threads=1),
                 "internal": partial(encode_dataset, dataset, inside, threads=1),
                 **{
@@ -115,18 +115,18 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
                     )
                     for h, encoding in learned.items()
                 },
-                "graph, kernel alone": partial(kernel, packed, every),
+                "graph, kernel alone": partial(kernel, packed, graph_walks),
                 "internal, kernel alone": partial(kernel, packed, inside),
             },
             repeats,
         )
         base = times["AddRandomWalkPE(32)"]
-        for what, seconds in times.items():
+        for candidate, seconds in times.items():
             ratios = [b / s for b, s in zip(base, seconds, strict=True)]
             row: dict[str, Any] = {
                 "dataset": name,
                 "graphs": len(dataset),
-                "what": what,
+                "what": candidate,
                 "seconds": seconds,
                 "graphs_per_second": len(dataset) / statistics.median(seconds),
                 "ratio_to_AddRandomWalkPE": statistics.median(ratios),
@@ -137,7 +137,7 @@ def tu_throughput(data_root: Path, repeats: int) -> list[dict[str, Any]]:
                 row["ratio_to_released_code"] = row["graphs_per_second"] / released
             rows.append(row)
             print(
-                f"{name:12} {what:24} {row['graphs_per_second']:10.0f} graphs/s "
+                f"{name:12} {candidate:24} {row['graphs_per_second']:10.0f} graphs/s "
                 f"{row['ratio_to_AddRandomWalkPE']:7.2f}x",
                 flush=True,
             )
@@ -160,8 +160,8 @@ def molecules(count: int) -> list[Any]:
         first = rng.choice(n - 6, int(rng.integers(1, 4)), replace=False)
         ends = np.concatenate([ends, np.stack([first, first + 5])], axis=1)
         ends = np.unique(np.sort(ends, axis=0), axis=1)
-        both = torch.from_numpy(np.concatenate([ends, ends[::-1]], axis=1))
-        out.append(Data(edge_index=both, num_nodes=n))
+        edges = torch.from_numpy(np.concatenate([ends, ends[::-1]], axis=1))
+        out.append(Data(edge_index=edges, num_nodes=n))
     return out
 
 
@@ -181,7 +181,7 @@ def thread_gain(data_root: Path | None, repeats: int) -> list[dict[str, Any]]:
     }
     rows = []
     for name, dataset in datasets.items():
-        for what, encoding in encodings.items():
+        for encoding_name, encoding in encodings.items():
             times = interleaved(
                 {
                     str(t): partial(encode_dataset, dataset, encoding, threads=t)
@@ -193,13 +193,15 @@ def thread_gain(data_root: Path | None, repeats: int) -> list[dict[str, Any]]:
             row: dict[str, Any] = {
                 "dataset": name,
                 "graphs": len(dataset),
-                "what": what,
+                "what": encoding_name,
                 "seconds": times,
                 "gain": statistics.median(gains),
                 "gain_range": [min(gains), max(gains)],
             }
             rows.append(row)
-            print(f"{name:26} {what:10} 2 threads {row['gain']:.2f}x", flush=True)
+            print(
+                f"{name:26} {encoding_name:10} 2 threads {row['gain']:.2f}x", flush=True
+            )
     return rows
 
 
@@ -235,7 +237,7 @@ def searched_edges(graph: Any) -> float:
 
 
 def measure_growth(family: str, job: str, n: int, repeats: int) -> dict[str, Any]:
-    """Run in a process of its own, so that peak memory is this job's."""
+    """Measure one job; run in a separate process for its peak memory."""
     growth_work(job, make_graph(family, 2_000))()
     graph = make_graph(family, n)
     work = growth_work(job, graph)
@@ -307,8 +309,8 @@ def long_walk(quick: bool) -> dict[str, Any]:
     small = make_graph("regular", 1_000)
     estimate = encode_sampled(small, encoding, num_walks=256, threads=1)
     exact = encode(small, encoding)
-    known = estimate.standard_error > 0
-    z = (estimate.values - exact)[known] / estimate.standard_error[known]
+    noisy = estimate.standard_error > 0
+    z = (estimate.values - exact)[noisy] / estimate.standard_error[noisy]
     n = 10_000 if quick else 100_000
     graph = make_graph("regular", n)
     start = time.perf_counter()
@@ -561,28 +563,28 @@ def table(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = command(__doc__, PARTS, repeats=9)
+    parser = command(__doc__, SECTIONS, repeats=9)
     parser.add_argument("--measure", nargs=3, metavar=("FAMILY", "JOB", "NODES"))
     args = parser.parse_args()
     if args.measure:
         family, job, n = args.measure
         print(json.dumps(measure_growth(family, job, int(n), args.repeats)))
         return
-    parts = args.only or PARTS
+    sections = args.only or SECTIONS
     report = new_report(args)
     data_root = os.environ.get("SEKGNN_DATA")
-    if "tu" in parts and data_root:
+    if "tu" in sections and data_root:
         report["tu"] = tu_throughput(Path(data_root), args.repeats)
-    elif "tu" in parts:
+    elif "tu" in sections:
         print("TU datasets skipped: SEKGNN_DATA is not set.")
-    if "threads" in parts:
+    if "threads" in sections:
         root = Path(data_root) if data_root else None
         report["threads"] = thread_gain(root, args.repeats)
-    if "growth" in parts:
+    if "growth" in sections:
         report["growth"] = growth(min(args.repeats, 3), args.quick)
-    if "long" in parts:
+    if "long" in sections:
         report["long"] = long_walk(args.quick)
-    if "start" in parts:
+    if "start" in sections:
         report["start"] = start_up(min(args.repeats, 5))
     write_report(args.output, report, table(report))
 

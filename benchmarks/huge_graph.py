@@ -3,11 +3,11 @@
     python -m benchmarks.huge_graph --output results/benchmarks/huge_graph.json
 
 1. pack: an edge list becomes a graph file; lines per second and peak memory;
-2. costs: what encodings are predicted to take, against what they take;
+2. costs: predicted against measured time of encodings;
 3. nodes: a stochastic block model of 100,000 nodes, ours and PyG's GraphSAGE with the
    same number of sampled neighbours per node and layer; accuracy, time, peak memory;
-4. links: edges of 5,000 nodes that were held out, beside heuristics and, where it is
-   known, the best that any predictor can do.
+4. links: held-out edges of 5,000 nodes, with heuristics and, where known, the best
+   possible predictor.
 
 ``--quick`` makes everything ten times smaller; growth is in ``benchmarks.encoding``.
 """
@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-PARTS = ["pack", "costs", "nodes", "links"]
+SECTIONS = ["pack", "costs", "nodes", "links"]
 BLOCKS, INSIDE, OUTSIDE, NOISE = 5, 8.0, 4.0, 2.0
 EPOCHS, BATCH, WIDTH, LAYERS, RATE, FINAL = 10, 256, 64, 2, 5e-3, 0.02
 WALKS = {"scope": "internal", "radius": 1, "num_shells": 1, "walk_length": 4}
@@ -93,7 +93,7 @@ def packing(lines: int) -> dict[str, Any]:
 
 
 def processor(work: Callable[[], object]) -> float:
-    """Return the seconds of one core that ``work`` takes, however busy it is."""
+    """Return the processor seconds of ``work``."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -116,7 +116,7 @@ HELD_OUT = (
     ("4-regular", 5_000, {"num_shells": 4, "walk_length": 4, "scope": "internal"}),
     ("power-law, m = 5", 3_000, {"num_shells": 2, "walk_length": 3}),
 )
-"""Graphs, K, l and scopes that the constants of ``costs`` were never fitted on."""
+"""Graphs, K, l and scopes on which the constants of ``costs`` were not fitted."""
 
 
 def cost_graph(family: str, n: int) -> Any:
@@ -140,7 +140,7 @@ def predicted_costs(scale: int) -> list[dict[str, Any]]:
     from sekgnn.graphs import pack
 
     rows: list[dict[str, Any]] = []
-    own: dict[str, Any]
+    settings: dict[str, Any]
     for case in FITTED + HELD_OUT:
         family, n, options = case
         graph, encoding = cost_graph(family, n // scale), WalkEncoding(**options)
@@ -153,21 +153,23 @@ def predicted_costs(scale: int) -> list[dict[str, Any]]:
             if job == "exact":
                 predicted = exact
                 encode(small, encoding, backend="push", threads=1)
-                own = {"backend": "push", "threads": 1}
-                found = processor(partial(encode, packed, encoding, **own))
+                settings = {"backend": "push", "threads": 1}
+                seconds = processor(partial(encode, packed, encoding, **settings))
             elif encoding.scope == ("graph",):
                 predicted = sampled
                 encode_sampled(small, encoding, num_walks=4, threads=1)
-                own = {"num_walks": 64, "threads": 1}
-                found = processor(partial(encode_sampled, graph, encoding, **own))
+                settings = {"num_walks": 64, "threads": 1}
+                seconds = processor(
+                    partial(encode_sampled, graph, encoding, **settings)
+                )
             else:
                 continue
             rows.append(
                 {
                     "family": family, "nodes": graph.num_nodes, "job": job, **options,
                     "held_out": case in HELD_OUT,
-                    "predicted": predicted, "seconds": found,
-                    "ratio": predicted / found,
+                    "predicted": predicted, "seconds": seconds,
+                    "ratio": predicted / seconds,
                 }
             )  # fmt: skip
             print(json.dumps(rows[-1]), flush=True)
@@ -178,7 +180,7 @@ def predicted_costs(scale: int) -> list[dict[str, Any]]:
 
 
 def block_model(n: int, path: Path, noise: float = NOISE) -> Any:
-    """Write nodes of 5 classes, edges mostly inside them, and noisy features."""
+    """Write nodes of 5 classes, edges mostly within classes, and noisy features."""
     from sekgnn.graphs import pack_pairs
 
     rng = np.random.default_rng(0)
@@ -191,10 +193,12 @@ def block_model(n: int, path: Path, noise: float = NOISE) -> Any:
     others = rng.integers(0, n, (int(n * OUTSIDE / 2), 2))
     pairs = np.concatenate([np.stack([u, v], axis=1), others])
     x = np.eye(BLOCKS)[y] + noise * rng.standard_normal((n, BLOCKS))
-    part = np.split(rng.permutation(n), [n // 10, n // 5])
+    subsets = np.split(rng.permutation(n), [n // 10, n // 5])
     arrays: dict[str, Any] = {"x": x.astype(np.float32), "y": y}
-    for name, own in zip(("train_mask", "val_mask", "test_mask"), part, strict=True):
-        arrays[name] = np.isin(np.arange(n), own)
+    for name, nodes in zip(
+        ("train_mask", "val_mask", "test_mask"), subsets, strict=True
+    ):
+        arrays[name] = np.isin(np.arange(n), nodes)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     return pack_pairs([pairs], n, path, arrays=arrays, undirected="add")
 
@@ -264,7 +268,7 @@ def train_own(path: Path, options: dict[str, Any]) -> tuple[float, float]:
 
 
 def measure_network(name: str, path: Path) -> dict[str, Any]:
-    """Run in a process of its own, so that peak memory is this network's."""
+    """Measure one network; run in a separate process for its peak memory."""
     import torch
 
     torch.set_num_threads(1)
@@ -300,11 +304,11 @@ def node_classification(n: int) -> dict[str, Any]:
 
 
 def ring(n: int, path: Path) -> Any:
-    """Write a small world: each node joined to the next five, a tenth of it moved."""
+    """Write a small world: each node joined to the next five, a tenth rewired."""
     from sekgnn.graphs import pack_pairs
 
-    rng, own = np.random.default_rng(0), np.arange(n)
-    pairs = np.concatenate([np.stack([own, (own + j) % n], 1) for j in range(1, 6)])
+    rng, node = np.random.default_rng(0), np.arange(n)
+    pairs = np.concatenate([np.stack([node, (node + j) % n], 1) for j in range(1, 6)])
     moved = rng.random(len(pairs)) < 0.1
     pairs[moved, 1] = rng.integers(0, n, moved.sum())
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
@@ -312,7 +316,7 @@ def ring(n: int, path: Path) -> Any:
 
 
 def geometric(n: int, path: Path) -> Any:
-    """Write points of the unit square, joined where they are near, 12 on average."""
+    """Write points of the unit square, joined to near ones, 12 on average."""
     from scipy.spatial import KDTree
 
     from sekgnn.graphs import pack_pairs
@@ -331,7 +335,7 @@ LINK_NETWORKS = ("graphsage", "gin", "k-gin, K = 2", "sek-gin, K = 2")
 
 
 def heuristics(file: Any, task: Any) -> dict[str, float]:
-    """Return the AUROC of rules that learn nothing, over all pairs of a task."""
+    """Return the AUROC of heuristics, over all pairs of a task."""
     from sklearn.metrics import roc_auc_score
 
     graph, x = task.file.graph, task.file.nodes.get("x")
@@ -341,15 +345,15 @@ def heuristics(file: Any, task: Any) -> dict[str, float]:
     ]
     scores = {
         "degrees": degrees[u] * degrees[v],
-        "common neighbours": [len(own) for own in shared],
-        "Adamic-Adar": [(1 / np.log(degrees[own])).sum() for own in shared],
+        "common neighbours": [len(common) for common in shared],
+        "Adamic-Adar": [(1 / np.log(degrees[common])).sum() for common in shared],
     }
     if x is not None:
         scores["product of features"] = (x[u] * x[v]).sum(axis=1)
     if "y" in file.nodes:
         y = np.asarray(file.nodes["y"])
         scores["blocks known (best)"] = y[u] == y[v]
-    return {name: float(roc_auc_score(task.y, own)) for name, own in scores.items()}
+    return {name: float(roc_auc_score(task.y, score)) for name, score in scores.items()}
 
 
 def link_prediction(n: int) -> list[dict[str, Any]]:
@@ -362,15 +366,15 @@ def link_prediction(n: int) -> list[dict[str, Any]]:
             path = Path(folder) / "links.csr"
             file = make(n, path)
             task = link_task(file)
-            found = heuristics(file, task)
+            aurocs = heuristics(file, task)
             for network in LINK_NETWORKS:
                 record = train(
                     str(path), Path(folder) / network, level="link", epochs=20,
                     batch_size=BATCH, num_layers=LAYERS, hidden_channels=32, lr=RATE,
                     schedule="cosine", keep="last", **NETWORKS[network],
                 )  # fmt: skip
-                found[network] = record.result("test_auroc").value
-        rows.append({"graph": name, "nodes": n, "pairs": len(task), "auroc": found})
+                aurocs[network] = record.result("test_auroc").value
+        rows.append({"graph": name, "nodes": n, "pairs": len(task), "auroc": aurocs})
         print(json.dumps(rows[-1]), flush=True)
     return rows
 
@@ -465,22 +469,22 @@ def table(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = command(__doc__, PARTS, repeats=1)
+    parser = command(__doc__, SECTIONS, repeats=1)
     parser.add_argument("--network", nargs=2, metavar=("NAME", "FILE"))
     args = parser.parse_args()
     if args.network:
         name, path = args.network
         print(json.dumps(measure_network(name, Path(path))))
         return
-    parts, scale = args.only or PARTS, 10 if args.quick else 1
+    sections, scale = args.only or SECTIONS, 10 if args.quick else 1
     report = new_report(args)
-    if "pack" in parts:
+    if "pack" in sections:
         report["pack"] = packing(20_000_000 // scale)
-    if "costs" in parts:
+    if "costs" in sections:
         report["costs"] = predicted_costs(2 if args.quick else 1)
-    if "nodes" in parts:
+    if "nodes" in sections:
         report["nodes"] = node_classification(100_000 // scale)
-    if "links" in parts:
+    if "links" in sections:
         report["links"] = link_prediction(5_000 // scale)
     write_report(args.output, report, table(report))
 

@@ -1,4 +1,4 @@
-"""What every benchmark needs: fixed settings, the machine, and fair timing."""
+"""Shared by all benchmarks: fixed settings, the machine, and fair timing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SETTINGS = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 )
 # Let the allocator keep memory between repeats: on a virtual machine the first use of
-# fresh memory costs between nothing and more than the work that is measured.
+# fresh memory can cost more than the measured work.
 KEEP = {"MALLOC_MMAP_THRESHOLD_": "4000000000", "MALLOC_TRIM_THRESHOLD_": "-1"}
 SETTINGS |= KEEP
 
@@ -33,7 +33,7 @@ def restart_with_settings() -> None:
 
 
 def machine(packages: tuple[str, ...] = PACKAGES) -> dict[str, Any]:
-    """Return what the numbers were measured on and with, and how busy it was."""
+    """Return machine, versions and load."""
     cpu = platform.processor() or "unknown"
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -60,7 +60,7 @@ def machine(packages: tuple[str, ...] = PACKAGES) -> dict[str, Any]:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return the seconds that ``work`` takes."""
+    """Return the time of ``work`` in seconds."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
@@ -69,7 +69,7 @@ def timed(work: Callable[[], object]) -> float:
 def interleaved(
     works: dict[str, Callable[[], object]], repeats: int
 ) -> dict[str, list[float]]:
-    """Time each piece of work ``repeats`` times, taking turns."""
+    """Time every work ``repeats`` times, taking turns."""
     for work in works.values():
         work()
     times: dict[str, list[float]] = {name: [] for name in works}
@@ -80,7 +80,7 @@ def interleaved(
 
 
 def status(field: str) -> int:
-    """Return a field of this process's status in bytes; only Linux tells."""
+    """Return a field of this process's status in bytes, on Linux."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024
@@ -88,9 +88,9 @@ def status(field: str) -> int:
 
 
 def peak_memory() -> int:
-    """Return the most this process has used, in bytes.
+    """Return the peak memory of this process in bytes.
 
-    On Linux from /proc: ``ru_maxrss`` would count what the parent process used.
+    On Linux from /proc, since ``ru_maxrss`` includes the parent process.
     """
     if Path("/proc/self/status").exists():
         return status("VmHWM")
@@ -98,12 +98,12 @@ def peak_memory() -> int:
 
 
 def command(
-    description: str | None, parts: list[str], repeats: int
+    description: str | None, sections: list[str], repeats: int
 ) -> argparse.ArgumentParser:
-    """Return the parser of a benchmark with these parts."""
+    """Return the parser of a benchmark with these sections."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--only", nargs="+", choices=parts)
+    parser.add_argument("--only", nargs="+", choices=sections)
     parser.add_argument("--repeats", type=int, default=repeats)
     parser.add_argument("--quick", action="store_true")
     return parser

@@ -51,16 +51,16 @@ def names() -> list[str]:
 
 
 def config_of(name: str) -> Any:
-    """Return what is trained: the common options that a model has."""
+    """Return the config of a model, with the common options that it has."""
     from sekgnn.models.options import MODEL_KINDS
     from sekgnn.training import RunConfig
 
-    known = MODEL_KINDS[name].options()
-    own = {key: value for key, value in COMMON.items() if key in known}
+    options = MODEL_KINDS[name].options()
+    common = {key: value for key, value in COMMON.items() if key in options}
     if name == "capsgnn":  # its width is that of one capsule
-        own["hidden_channels"] = known["hidden_channels"]
+        common["hidden_channels"] = options["hidden_channels"]
     keys = {"data": DATA, "protocol": "xu2019", "batch_size": BATCH}
-    return RunConfig.from_dict({**keys, "model": name, **own})
+    return RunConfig.from_dict({**keys, "model": name, **common})
 
 
 def measure(training: Any, repeats: int) -> dict[str, float]:
@@ -88,9 +88,9 @@ def measure(training: Any, repeats: int) -> dict[str, float]:
             optimizer.step()
         return time.process_time() - began
 
-    epoch(graphs[:4])  # compiles what is to be compiled
+    epoch(graphs[:4])  # compiles
     before = resident()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     first = epoch(graphs)
     memory = max(peak_memory() - before, 1)
     seconds = min([first, *(epoch(graphs) for _ in range(repeats - 1))])
@@ -98,19 +98,19 @@ def measure(training: Any, repeats: int) -> dict[str, float]:
 
 
 def in_a_process(training: Any, repeats: int) -> dict[str, float]:
-    """Measure in a copy of this process, whose peak memory begins anew."""
+    """Measure in a fork of this process, with its own peak memory."""
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(duplex=False)
     work = context.Process(target=lambda: send.send(measure(training, repeats)))
     work.start()
     send.close()
     try:
-        found: dict[str, float] = receive.recv()
+        costs: dict[str, float] = receive.recv()
     except EOFError:
         raise SystemExit(f"{training.config.model} could not be measured.") from None
     finally:
         work.join()
-    return found
+    return costs
 
 
 def ratios(rows: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
@@ -148,10 +148,10 @@ def page(report: dict[str, Any]) -> str:
     ]
     against = ratios(rows)
     for name, row in rows.items():
-        own = against[name]
+        cost = against[name]
         lines.append(
             f"| {name} | {int(row['parameters']):,} | {row['seconds']:.2f} | "
-            f"{own['seconds']:g} | {row['memory'] / 2**20:.0f} | {own['memory']:g} |"
+            f"{cost['seconds']:g} | {row['memory'] / 2**20:.0f} | {cost['memory']:g} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -1,20 +1,20 @@
-"""Molecules beside chemprop: reading SMILES, an epoch, predicting, as ratios.
+"""Molecules against chemprop: reading SMILES, an epoch, predicting, as ratios.
 
     python -m benchmarks.molecules --output results/benchmarks/molecules.json
 
-measures, on one thread, with systems that take turns and a process for each number:
+measures, on one thread, systems taking turns, a process per number:
 
-1. ``read``: 41,000 SMILES from a table to what a training needs before its first epoch,
-   features of atoms and bonds, and for ours the encodings and hops;
-2. ``epoch``: an epoch on the molecules, 80 % of them, with its validation: a quarter of
-   what ``train`` takes longer with six epochs than with two;
+1. ``read``: 41,000 SMILES from a table to the input of the first epoch: features of
+   atoms and bonds, and for ours encodings and hops;
+2. ``epoch``: an epoch on 80 % of the molecules with validation: a quarter of the
+   difference of ``train`` with six epochs and with two;
 3. ``predict``: the command from a table of 100,000 SMILES to a table of predictions.
 
 Both have their defaults: sekgnn one network, as for tables of this size, and as many
 processes that read SMILES as there are cores; chemprop reads with one. The SMILES are
 those of Lipo (below ``SEKGNN_DATA``, else the molecules of QM9 in the package), drawn
-with replacement. Chemprop is installed into an environment of its own
-(``--environment``). Numbers are medians; seconds of a process and its children.
+with replacement. Chemprop is installed into a separate environment
+(``--environment``). Numbers are medians of seconds of a process and its children.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-PARTS = ["read", "epoch", "predict"]
+SECTIONS = ["read", "epoch", "predict"]
 PACKAGES = ("sekgnn", "numpy", "torch", "torch-geometric", "rdkit")
 SYSTEMS = ("sekgnn", "chemprop")
 FEW, MANY = 2, 6
@@ -73,7 +73,7 @@ def read_chemprop(path: Path) -> None:
 
 
 def measure_reading(system: str, path: Path, warm_up: Path) -> dict[str, float]:
-    """Return the seconds to read a table, compiled and imported before."""
+    """Return the seconds to read a table, after import and compilation."""
     read = {"sekgnn": read_sekgnn, "chemprop": read_chemprop}[system]
     read(warm_up)
     wall, cpu = time.perf_counter(), sum(os.times()[:4])
@@ -116,7 +116,7 @@ def predict_words(system: str, environment: Path, run: str) -> list[Any]:
 
 
 def seconds_of(words: Sequence[Any], folder: Path) -> dict[str, float]:
-    """Return the seconds of a command and of the processes that it waited for."""
+    """Return the seconds of a command and its children."""
     began = time.perf_counter()
     before = os.times()
     done = subprocess.run(
@@ -149,12 +149,12 @@ def read_seconds(system: str, environment: Path, folder: Path) -> dict[str, floa
 
 
 def epoch_seconds(system: str, environment: Path, folder: Path) -> dict[str, float]:
-    each = []
+    trainings = []
     for epochs in (FEW, MANY):
         with tempfile.TemporaryDirectory(dir=folder) as run:
             words = train_words(system, environment, epochs, f"{run}/run")
-            each.append(seconds_of(words, folder))
-    few, many = each
+            trainings.append(seconds_of(words, folder))
+    few, many = trainings
     return {kind: (many[kind] - few[kind]) / (MANY - FEW) for kind in few}
 
 
@@ -180,7 +180,7 @@ def known_smiles() -> list[str]:
 
 
 def write_table(path: Path, count: int, seed: int) -> None:
-    """Write molecules drawn with replacement; y is what anything can learn."""
+    """Write molecules drawn with replacement; y is easy to learn."""
     draw = random.Random(seed)
     with path.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
@@ -190,7 +190,7 @@ def write_table(path: Path, count: int, seed: int) -> None:
 
 
 def measured(args: Any, environment: Path) -> dict[str, Any]:
-    """Return the seconds of every part and system, and the ratios of medians."""
+    """Return the seconds of every measure and system."""
     from studies.peers import Chemprop
 
     systems = [*SYSTEMS]
@@ -205,33 +205,33 @@ def measured(args: Any, environment: Path) -> dict[str, Any]:
         write_table(folder / "data.csv", args.molecules, seed=0)
         write_table(folder / "many.csv", args.predicted, seed=1)
         write_table(folder / "few.csv", 100, seed=2)
-        for system in systems:  # what is predicted with; encodings are kept, too
+        for system in systems:  # for predictions; encodings are cached, too
             words = train_words(system, environment, FEW, f"run-{system}")
             seconds_of(words, folder)
         for repeat in range(args.repeats):
-            for part in args.only or PARTS:
+            for measure in args.only or SECTIONS:
                 for system in systems:
-                    found = MEASURES[part](system, environment, folder)
-                    times.setdefault(part, {}).setdefault(system, []).append(found)
-                    print(part, system, repeat, json.dumps(found), file=sys.stderr)
+                    found = MEASURES[measure](system, environment, folder)
+                    times.setdefault(measure, {}).setdefault(system, []).append(found)
+                    print(measure, system, repeat, json.dumps(found), file=sys.stderr)
     return times
 
 
 def summary(times: dict[str, Any]) -> dict[str, Any]:
     """Return medians of wall and processor seconds, and ratios to chemprop's."""
     out: dict[str, Any] = {}
-    for part, systems in times.items():
+    for measure, systems in times.items():
         medians = {
             name: {
-                k: statistics.median(one[k] for one in each) for k in ("wall", "cpu")
+                k: statistics.median(turn[k] for turn in turns) for k in ("wall", "cpu")
             }
-            for name, each in systems.items()
+            for name, turns in systems.items()
         }
         row: dict[str, Any] = {"seconds": medians, "each": systems}
         if "chemprop" in medians:
             ours, theirs = medians["sekgnn"], medians["chemprop"]
             row["ratio"] = {kind: theirs[kind] / ours[kind] for kind in ours}
-        out[part] = row
+        out[measure] = row
     return out
 
 
@@ -254,14 +254,17 @@ def table(report: dict[str, Any]) -> str:
         "| | sekgnn, s | cpu, s | chemprop, s | cpu, s | ratio | ratio of cpu |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for part in PARTS:
-        row = report["parts"].get(part)
+    for measure in SECTIONS:
+        row = report["parts"].get(measure)
         if row is None:
             continue
-        cells = [part]
+        cells = [measure]
         for system in SYSTEMS:
-            one = row["seconds"].get(system)
-            cells += [f"{one[k]:.1f}" if one else "–" for k in ("wall", "cpu")]
+            system_seconds = row["seconds"].get(system)
+            cells += [
+                f"{system_seconds[k]:.1f}" if system_seconds else "–"
+                for k in ("wall", "cpu")
+            ]
         ratio = row.get("ratio")
         cells += [f"{ratio[k]:.2f}" if ratio else "–" for k in ("wall", "cpu")]
         lines.append(f"| {' | '.join(cells)} |")
@@ -269,7 +272,7 @@ def table(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = command(__doc__, PARTS, repeats=3)
+    parser = command(__doc__, SECTIONS, repeats=3)
     parser.add_argument("--molecules", type=int, default=41_000)
     parser.add_argument("--predicted", type=int, default=100_000)
     parser.add_argument("--environment", type=Path, default=Path("build/chemprop"))

@@ -1,8 +1,8 @@
-"""Many graphs in shards: speed of one process and of Dask workers, memory of all.
+"""Many graphs in shards: speed of one process and of Dask workers, and memory.
 
 Graphs are like molecules: trees of 10 to 30 nodes whose branches have at most four
-neighbours, with up to three further edges. They are generated as JSON lines, a part of
-the time that is measured: reading them is work of the workers.
+neighbours, with up to three further edges. They are generated as JSON lines, whose
+reading is part of the measured work.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.measure import (
     write_report,
 )
 
-PARTS = ["speed", "memory"]
+SECTIONS = ["speed", "memory"]
 SHARD_SIZE = 4096
 
 
@@ -60,7 +60,7 @@ def generate(path: Path, count: int) -> None:
 
 
 def encoding_seconds(source: Path, output: Path, workers: int | None) -> float:
-    """Return the time that shards take, the cluster already there."""
+    """Return the time to write shards, without the start of the cluster."""
     from contextlib import ExitStack
 
     from sekgnn import WalkEncoding
@@ -92,15 +92,15 @@ def encoding_seconds(source: Path, output: Path, workers: int | None) -> float:
 
 
 def in_new_process(job: str, *args: object) -> dict[str, Any]:
-    """Return what ``job`` measures in a process of its own."""
+    """Return the measurements of ``job`` in a separate process."""
     line = [sys.executable, "-m", "benchmarks.scale", "--measure", job, *map(str, args)]
     done = subprocess.run(line, check=True, capture_output=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measured
 
 
 def measure(job: str, source: Path, output: Path) -> dict[str, Any]:
-    """Return seconds and most memory of one job in this process."""
+    """Return time and peak memory of one job in this process."""
     if job == "train":
         from sekgnn.training.run import train
 
@@ -149,7 +149,7 @@ def memory(folder: Path, count: int) -> dict[str, Any]:
     source, output = folder / "many.jsonl", folder / "many"
     output.mkdir()
     generate(source, count)
-    found = {job: in_new_process(job, source, output) for job in ("serial", "train")}
+    jobs = {job: in_new_process(job, source, output) for job in ("serial", "train")}
     files = list((output / "shards").iterdir())
     size = sum(file.stat().st_size for file in files)
     return {
@@ -157,7 +157,7 @@ def memory(folder: Path, count: int) -> dict[str, Any]:
         "input_bytes": source.stat().st_size,
         "shards": len(files) - 1,
         "shard_bytes": size,
-        **found,
+        **jobs,
     }
 
 
@@ -206,7 +206,7 @@ def table(report: dict[str, Any]) -> str:
 
 def main() -> None:
     restart_with_settings()
-    parser = command(__doc__, PARTS, repeats=3)
+    parser = command(__doc__, SECTIONS, repeats=3)
     parser.add_argument("--measure", nargs=3, metavar=("JOB", "SOURCE", "OUTPUT"))
     parser.add_argument("--graphs", type=int, default=1_000_000)
     args = parser.parse_args()
@@ -215,12 +215,12 @@ def main() -> None:
         print(json.dumps(measure(job, Path(source), Path(output))))
         return
     report = new_report(args, (*PACKAGES, "dask", "distributed"))
-    parts = args.only or PARTS
+    sections = args.only or SECTIONS
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
-        if "speed" in parts:
+        if "speed" in sections:
             count = 4 * SHARD_SIZE if args.quick else 16 * SHARD_SIZE
             report["speed"] = speed(Path(folder), count, args.repeats)
-        if "memory" in parts:
+        if "memory" in sections:
             report["memory"] = memory(Path(folder), args.graphs)
     write_report(args.output, report, table(report))
     print(table(report))

@@ -55,7 +55,7 @@ from torch import Tensor, nn
 
 PACKAGES = ("sekgnn", "numpy", "numba", "torch", "torch-geometric")
 WIDTH, LAYERS, HOPS, BATCH = 40, 3, 3, 64
-PARTS = ["epoch", "sums", "memory", "growth"]
+SECTIONS = ["epoch", "sums", "memory", "growth"]
 SIZES = (10_000, 30_000, 100_000, 300_000)
 
 
@@ -146,29 +146,29 @@ class GatherScatter(nn.Module):
                 total = total + weights[k - 1] * received
             z = conv.mlp(total)
             z = sek.norms[step](z).relu() if step < LAYERS - 1 else z
-        parts, z = [z], batch.x
+        layers, z = [z], batch.x
         for step, conv in enumerate(gin.convs):
             received = scattered(z, batch.edge_index, rectify=False)
             z = conv.updates[0]((1 + conv.message.eps[0]) * z + received)
             z = gin.norms[step](z).relu() if step < LAYERS - 1 else z
-        parts.append(z)
+        layers.append(z)
         pooled = []
-        for part in parts:
-            zeros = part.new_zeros(batch.num_graphs, WIDTH)
-            pooled.append(zeros.index_add(0, batch.batch, part))
+        for h in layers:
+            zeros = h.new_zeros(batch.num_graphs, WIDTH)
+            pooled.append(zeros.index_add(0, batch.batch, h))
         out: Tensor = self.model.head(torch.cat(pooled, dim=1))
         return out
 
 
 def scattered(x: Tensor, index: Tensor, *, rectify: bool) -> Tensor:
-    """Return the sum over pairs as message passing usually does it."""
+    """Return the sum over pairs by gather and scatter."""
     sent = x.index_select(0, index[0])
     sent = sent.relu() if rectify else sent
     return torch.zeros_like(x).index_add(0, index[1], sent)
 
 
 class EgoGNN(nn.Module):
-    """A 1-WL subgraph GNN: GIN on every node's ego-net, each a copy of its nodes."""
+    """A 1-WL subgraph GNN: GIN on copies of all ego-nets."""
 
     def __init__(self) -> None:
         from torch_geometric.nn import GIN
@@ -189,7 +189,7 @@ class EgoGNN(nn.Module):
 
 
 def with_egos(graphs: list[Any]) -> list[Any]:
-    """Return graphs with the ego-nets (radius K) of all nodes as one big graph."""
+    """Return graphs with the ego-nets (radius K) of all nodes as one graph."""
     from torch_geometric.data import Data
 
     class EgoData(Data):
@@ -256,7 +256,7 @@ def trainer(model: nn.Module, loader: Any) -> Callable[[], None]:
 
 
 def check_equal(encoding: Any, graphs: list[Any]) -> float:
-    """Return how far the two forms of SEK-GIN are apart; they share their weights."""
+    """Return the largest difference of two forms of SEK-GIN with equal weights."""
     from torch_geometric.data import Batch
 
     model = sek_gin(encoding, True).eval()
@@ -340,7 +340,7 @@ def epoch_times(data_root: Path, repeats: int) -> dict[str, Any]:
 # 2. and 3. processes of their own
 
 
-def measure_memory(what: str, data_root: Path) -> dict[str, Any]:
+def measure_memory(name: str, data_root: Path) -> dict[str, Any]:
     from torch_geometric.loader import DataLoader
 
     from sekgnn.nn import HopLoader
@@ -349,7 +349,7 @@ def measure_memory(what: str, data_root: Path) -> dict[str, Any]:
     graphs, encoding = proteins(data_root)
     loader: Any
     model: nn.Module
-    if what == "SEK-GIN":
+    if name == "SEK-GIN":
         loader = HopLoader(graphs, BATCH, num_hops=HOPS)
         model = sek_gin(encoding, True)
     else:
@@ -357,14 +357,14 @@ def measure_memory(what: str, data_root: Path) -> dict[str, Any]:
         model = EgoGNN()
     epoch = trainer(model, loader)
     small = next(iter(type(loader)(graphs[:2], **_loading(loader))))
-    if what == "SEK-GIN":
+    if name == "SEK-GIN":
         model(small).sum().backward()  # compiles
     before = resident()
     clear_peak()
     start = time.perf_counter()
     epoch()
     return {
-        "what": what,
+        "what": name,
         "MiB": (peak_memory() - before) / 2**20,
         "seconds": time.perf_counter() - start,
     }
@@ -377,13 +377,13 @@ def _loading(loader: Any) -> dict[str, Any]:
 
 
 def resident() -> int:
-    """Return the bytes that this process holds, after giving back what is free."""
+    """Return the resident bytes of this process, after releasing free memory."""
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     return status("VmRSS")
 
 
 def clear_peak() -> None:
-    """Forget the peak memory so far."""
+    """Reset the peak memory."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
@@ -445,7 +445,7 @@ def measure_growth(n: int, repeats: int) -> dict[str, Any]:
 
 def in_process(*args: str) -> dict[str, Any]:
     env = {**os.environ}
-    if args[0] == "memory":  # what is freed must go back, or the peak is not the need
+    if args[0] == "memory":  # freed memory must be returned for a true peak
         env = {k: v for k, v in env.items() if k not in KEEP}
     done = subprocess.run(
         [
@@ -647,7 +647,7 @@ def table(report: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = command(__doc__, PARTS, repeats=9)
+    parser = command(__doc__, SECTIONS, repeats=9)
     parser.add_argument("--measure", nargs=2, metavar=("WHAT", "WHICH"))
     args = parser.parse_args()
     root = os.environ.get("SEKGNN_DATA")
@@ -660,17 +660,17 @@ def main() -> None:
         )
         print(json.dumps(row))
         return
-    parts = args.only or PARTS
+    sections = args.only or SECTIONS
     report = new_report(args, PACKAGES)
     if not root:
         print("PROTEINS is skipped: SEKGNN_DATA is not set.")
-    if "epoch" in parts and root:
+    if "epoch" in sections and root:
         report["epoch"] = epoch_times(Path(root), args.repeats)
-    if "sums" in parts and root:
+    if "sums" in sections and root:
         report["sums"] = sum_times(Path(root), args.repeats)
-    if "memory" in parts and root:
+    if "memory" in sections and root:
         report["memory"] = memory()
-    if "growth" in parts:
+    if "growth" in sections:
         report["growth"] = growth(args.quick)
     write_report(args.output, report, table(report))
 

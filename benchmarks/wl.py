@@ -5,10 +5,10 @@
 measures
 
 1. all 400 pairs of BREC on two threads, for each test, medians of repeats (3-FWL once);
-2. 1-WL on one random graph of a million nodes and five million edges, a process of its
-   own, on one thread, with its peak memory; networkx's
-   ``weisfeiler_lehman_graph_hash`` and PyG's ``WLConv`` on the same graph for as many
-   rounds, once each, and on a smaller graph in turns.
+2. 1-WL on one random graph of a million nodes and five million edges, in a separate
+   process, on one thread, with peak memory; networkx's
+   ``weisfeiler_lehman_graph_hash`` and PyG's ``WLConv`` on the same graph for equally
+   many rounds, once each, and on a smaller graph in turns.
 
 It writes the numbers with machine, versions and commit as JSON, and a table beside it.
 ``--only brec large`` runs a part; ``--quick`` leaves out 3-FWL and the million.
@@ -40,9 +40,9 @@ from typing import Any
 import numpy as np
 
 PACKAGES = ("sekgnn", "numpy", "numba", "networkx", "torch", "torch-geometric")
-PARTS = ["brec", "large"]
+SECTIONS = ["brec", "large"]
 TARGETS = {"1wl": 5, "khop4": 5, "full": 60, "2fwl": 15, "sek2fwl": 75}
-"""Seconds on two cores that a row of the scoreboard should stay below."""
+"""Largest acceptable seconds on two cores, by row of the scoreboard."""
 ROUNDS = 3
 MILLION, SMALLER = 1_000_000, 50_000
 
@@ -59,18 +59,18 @@ def brec_rows(data_root: str, repeats: int, quick: bool) -> list[dict[str, Any]]
         if entry.key not in (*TARGETS, "3fwl") or (quick and entry.key == "3fwl"):
             continue
         score_exact(entry.test, pairs=small, copies=0)  # compiles
-        found: list[int] = []
+        separated: list[int] = []
 
-        def run(test: Any = entry.test, found: list[int] = found) -> None:
+        def run(test: Any = entry.test, separated: list[int] = separated) -> None:
             score = score_exact(test, pairs=pairs, copies=0, threads=2)
-            found.append(score.separated)
+            separated.append(score.separated)
 
         times = [timed(run) for _ in range(1 if entry.key == "3fwl" else repeats)]
         rows.append(
             {
                 "key": entry.key,
                 "label": entry.label,
-                "separated": found[0],
+                "separated": separated[0],
                 "seconds": times,
                 "median": statistics.median(times),
                 "target": TARGETS.get(entry.key),
@@ -119,7 +119,7 @@ def pyg_rounds(graph: Any) -> Callable[[], object]:
 
 
 def measure_million() -> dict[str, Any]:
-    """Refine the large graph to stability; called in a process of its own."""
+    """Refine the large graph to stability; called in a separate process."""
     from sekgnn.graphs import path_graph
 
     ours(path_graph(3), None)  # compiles
@@ -209,10 +209,10 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _large_lines(part: dict[str, Any]) -> list[str]:
+def _large_lines(large: dict[str, Any]) -> list[str]:
     lines = []
-    if "million" in part:
-        r = part["million"]
+    if "million" in large:
+        r = large["million"]
         lines += [
             f"{r['nodes']:,} nodes, {r['edges']:,} edges, to stability ({r['rounds']} "
             f"rounds, {r['classes']:,} classes): {r['seconds']:.1f} s, peak memory of "
@@ -227,8 +227,8 @@ def _large_lines(part: dict[str, Any]) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for name in ("smaller", "larger"):
-        if name in part:
-            r = part[name]
+        if name in large:
+            r = large[name]
             m, q = r["medians"], r["ratio"]
             lines.append(
                 f"| {r['nodes']:,} | {r['edges']:,} | {m['sekgnn']:.3f} s | "
@@ -239,20 +239,20 @@ def _large_lines(part: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    parser = command(__doc__, PARTS, repeats=5)
+    parser = command(__doc__, SECTIONS, repeats=5)
     parser.add_argument("--million", action="store_true")
     args = parser.parse_args()
     if args.million:
         print(json.dumps(measure_million()))
         return
-    parts = args.only or PARTS
+    sections = args.only or SECTIONS
     report = new_report(args, PACKAGES)
     data_root = os.environ.get("SEKGNN_DATA")
-    if "brec" in parts and data_root:
+    if "brec" in sections and data_root:
         report["brec"] = brec_rows(data_root, args.repeats, args.quick)
-    elif "brec" in parts:
+    elif "brec" in sections:
         print("BREC skipped: SEKGNN_DATA is not set.")
-    if "large" in parts:
+    if "large" in sections:
         report["large"] = large(args.repeats, args.quick)
     print(table(report))
     write_report(args.output, report, table(report))

@@ -12,7 +12,10 @@ import typer
 
 from sekgnn.cli.main import app
 
-HEAD = "# Commands\n\nEvery command, as `sekgnn COMMAND --help` shows it.\n"
+HEAD = (
+    "# Commands\n\nFor looking up a flag: every command, as `sekgnn COMMAND --help` "
+    "shows it.\n"
+)
 
 
 def page() -> str:

@@ -6,7 +6,7 @@ from torch_geometric.nn import global_add_pool
 from sekgnn import AddKHopEdges, SEKConv
 
 
-class Net(torch.nn.Module):  # an own network of SEK layers, in a plain PyG loop
+class Net(torch.nn.Module):  # a network of SEK layers, in a plain PyG loop
     def __init__(self):
         super().__init__()
         self.first, self.second = SEKConv(8, 16, num_hops=2), SEKConv(16, 2, num_hops=2)

@@ -1,8 +1,8 @@
-"""Do conformal intervals hold the truth as often as they say?
+"""Do conformal intervals have their nominal coverage?
 
 ``python -m studies.coverage`` fits a ridge on encodings to many random splits of three
-data sets, calibrates it in two ways, counts how often test graphs are covered, and
-writes record and page. ``--page`` writes the page alone.
+datasets, calibrates it in two ways, measures the coverage of test graphs, and writes
+record and page. ``--page`` writes only the page.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Measured:
     """Coverage on one data set.
 
     Attributes:
-        title: What the data is.
-        graphs: How many there are; those that neither train nor validate test.
-        apart: Share of covered test graphs in every split, calibrated on the half of
-            the validation graphs that chooses nothing: what a run does.
-        shared: The same, calibrated on the graphs that choose the penalty.
-        sizes_apart: Mean width of intervals, or number of classes, in every split.
-        sizes_shared: Likewise.
+        title: Name of the data.
+        graphs: Number of graphs; all but training and validation graphs are tested.
+        apart: Coverage of the test graphs per split, calibrated on a half of the
+            validation graphs that selects nothing, as in a run.
+        shared: The same, calibrated on the graphs that select the penalty.
+        sizes_apart: Mean width of intervals, or number of classes, per split.
+        sizes_shared: The same for ``shared``.
     """
 
     title: str
@@ -80,31 +80,31 @@ DATA: dict[str, Callable[[], GraphTask]] = {
 
 
 def random_splits(graphs: int, count: int) -> list[Split]:
-    """Return splits drawn one by one, of the sizes that are measured."""
+    """Return independent random splits."""
     out = []
     for seed in range(count):
         order = np.random.default_rng(seed).permutation(graphs)
-        parts = np.split(order, [TRAIN, TRAIN + VALIDATION])
-        out.append(Split(*(np.sort(part) for part in parts)))
+        arrays = np.split(order, [TRAIN, TRAIN + VALIDATION])
+        out.append(Split(*(np.sort(array) for array in arrays)))
     return out
 
 
-def covered(training: Training, part: str) -> tuple[list[float], list[float]]:
-    """Return coverage, and size of intervals or sets, of every split of a training."""
+def covered(training: Training, split: str) -> tuple[list[float], list[float]]:
+    """Return coverage, and mean size of intervals or sets, of every split."""
     shares: list[float] = []
     sizes: list[float] = []
     for number in range(len(training.splits)):
         trained = training.fit(number)
         goal = trained.note
-        known, tested = (trained.evaluate(own) for own in (part, "test"))
+        cal, tested = (trained.evaluate(name) for name in (split, "test"))
         calibration = Calibration.fit(
-            goal, CONFIDENCE, goal.predictions(known.out), known.y, known.mask
+            goal, CONFIDENCE, goal.predictions(cal.out), cal.y, cal.mask
         )
-        found = calibration.metrics(
+        metrics = calibration.metrics(
             training.kind, ["y"], goal.predictions(tested.out), tested.y, tested.mask
         )
-        shares.append(found.pop("coverage"))
-        sizes.append(*found.values())
+        shares.append(metrics.pop("coverage"))
+        sizes.append(*metrics.values())
     return shares, sizes
 
 
@@ -114,9 +114,9 @@ def measure(title: str, data: GraphTask, count: int) -> Measured:
     config = RunConfig(model="ridge", confidence=CONFIDENCE)
     apart = Training(config, data, splits=splits)
     shared = Training(RunConfig(model="ridge"), data, splits=splits)
-    mine, sizes = covered(apart, "calibration")
-    theirs, other = covered(shared, "val")
-    return Measured(title, len(data), mine, theirs, sizes, other)
+    share, size = covered(apart, "calibration")
+    shared_share, shared_size = covered(shared, "val")
+    return Measured(title, len(data), share, shared_share, size, shared_size)
 
 
 def standard_error(values: Sequence[float]) -> float:
@@ -124,7 +124,7 @@ def standard_error(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) / len(values) ** 0.5
 
 
-def page(found: Sequence[Measured]) -> str:
+def page(results: Sequence[Measured]) -> str:
     """Return the page in Markdown."""
 
     def cell(values: Sequence[float]) -> str:
@@ -132,10 +132,10 @@ def page(found: Sequence[Measured]) -> str:
 
     half = VALIDATION // 2
     rows = [
-        f"| {one.title} | {len(one.apart)} | {cell(one.apart)} "
-        f"| {np.mean(one.sizes_apart):.3g} | {cell(one.shared)} "
-        f"| {np.mean(one.sizes_shared):.3g} |"
-        for one in found
+        f"| {result.title} | {len(result.apart)} | {cell(result.apart)} "
+        f"| {np.mean(result.sizes_apart):.3g} | {cell(result.shared)} "
+        f"| {np.mean(result.sizes_shared):.3g} |"
+        for result in results
     ]
     return "\n".join([
         "# Do intervals hold the truth as often as they say?",
@@ -170,21 +170,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     record = options.output / "coverage.json"
     if options.page:
         values = json.loads(record.read_text(encoding="utf-8"))
-        found = [Measured(**one) for one in values["data"]]
+        results = [Measured(**result) for result in values["data"]]
     else:
         torch.set_num_threads(1)
-        found = []
+        results = []
         for title, data in DATA.items():
-            found.append(measure(title, data(), options.splits))
-            print(page(found[-1:]).splitlines()[-3], flush=True)
-    text = {"coverage.md": page(found).encode()}
+            results.append(measure(title, data(), options.splits))
+            print(page(results[-1:]).splitlines()[-3], flush=True)
+    text = {"coverage.md": page(results).encode()}
     if not options.page:
         versions = package_versions(PACKAGES)
         values = {
             "confidence": CONFIDENCE,
             "versions": versions,
             "commit": source_commit(),
-            "data": [asdict(one) for one in found],
+            "data": [asdict(result) for result in results],
         }
         text["coverage.json"] = (json.dumps(values, indent=1) + "\n").encode()
     options.output.mkdir(parents=True, exist_ok=True)

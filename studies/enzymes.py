@@ -1,9 +1,8 @@
-"""Why are networks far behind a forest on ENZYMES?  Settings compared inside folds.
+"""Why are networks far behind a forest on ENZYMES? Settings compared inside folds.
 
-``python -m studies.enzymes`` trains every setting on inner folds of the training parts
-of the first outer folds that ``fixed`` rows are tested on, so that no test graph of a
-row is seen, and writes ``results/training/enzymes.md``. Settings that are in the file
-already are not trained again.
+``python -m studies.enzymes`` trains every setting on inner folds of the training graphs
+of the first outer folds of the ``fixed`` rows, so it sees no test graph of a row, and
+writes ``results/training/enzymes.md``. Settings in the file are not trained again.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def accuracies(data: str, keys: dict[str, Any]) -> tuple[float, float]:
     """Return the share of right classes in training and on held-out graphs."""
-    whole = {"data": data, "protocol": "fixed", "baseline": False, **keys}
+    values = {"data": data, "protocol": "fixed", "baseline": False, **keys}
     if keys["model"] == "forest":
-        del whole["baseline"]
-    config = RunConfig.from_dict(whole)
+        del values["baseline"]
+    config = RunConfig.from_dict(values)
     outer = Training(config)
     seen, right = [0.0, 0.0], [0.0, 0.0]
     for fold in OUTER:
@@ -58,10 +57,10 @@ def accuracies(data: str, keys: dict[str, Any]) -> tuple[float, float]:
         inner = Training(config.change({"folds": INNER}), inside)
         trained = inner.fit(0)
         goal: Objective = trained.note
-        for i, part in enumerate(("train", "test")):
-            told = trained.evaluate(part)
-            count = len(told.y)
-            right[i] += told.metrics(goal)["accuracy"] * count
+        for i, subset in enumerate(("train", "test")):
+            evaluation = trained.evaluate(subset)
+            count = len(evaluation.y)
+            right[i] += evaluation.metrics(goal)["accuracy"] * count
             seen[i] += count
     return right[0] / seen[0], right[1] / seen[1]
 
@@ -80,9 +79,9 @@ def main() -> None:
         "| setting | training | held out |",
         "|---|---:|---:|",
     ]
-    known = PAGE.read_text("utf-8").splitlines() if PAGE.is_file() else []
+    existing = PAGE.read_text("utf-8").splitlines() if PAGE.is_file() else []
     for name, (data, keys) in SETTINGS.items():
-        row = next((line for line in known if line.startswith(f"| {name} |")), None)
+        row = next((line for line in existing if line.startswith(f"| {name} |")), None)
         if row is None:
             train, test = accuracies(data, keys)
             row = f"| {name} | {100 * train:.1f} | {100 * test:.1f} |"

@@ -1,10 +1,10 @@
-"""How do the defaults on molecules stand beside chemprop, a forest and boosting?
+"""How do the defaults on molecules compare with chemprop, a forest and boosting?
 
 ``python -m studies.peers`` scores every system on four public tables, split at random
-and by scaffold, two seeds each, and writes record and page. Every system gets the same
+and by scaffold, two seeds each, and writes record and page. All systems have the same
 training, validation and test molecules, from the columns of the table. Chemprop is
-installed into an environment of its own; where that is impossible its rows are left
-out with a sentence. The same command continues.
+installed into a separate environment; if that fails, a sentence replaces its rows. The
+same command continues.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ FLOAT_LIMIT = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True)
 class Table:
-    """A table of molecules with columns that say who trains, validates and tests.
+    """A table of molecules with columns that define splits.
 
     Attributes:
-        classes: Whether targets are 0 or 1; scored by the mean AUROC, else by the MAE.
+        classes: Whether targets are 0 or 1, scored by the mean AUROC instead of MAE.
         targets: Columns to predict.
     """
 
@@ -75,7 +75,7 @@ class Score:
     Attributes:
         value: MAE, or mean AUROC over the targets, of the test molecules.
         seconds: Processor time of everything: reading, features, training, prediction.
-        command: What was run, as a user would type it.
+        command: The command, as a user would type it.
     """
 
     table: str
@@ -88,54 +88,54 @@ class Score:
 
 
 class Rows:
-    """The molecules of a table, their targets and parts."""
+    """The molecules of a table, their targets, and the subset of each in a split."""
 
     def __init__(self, path: Path, table: Table, split: str) -> None:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         self.table, self.path, self.split = table, path, split
         self.smiles = [row["smiles"] for row in rows]
-        self.part = np.array([row[split] for row in rows])
+        self.subset = np.array([row[split] for row in rows])
         self.y = np.array(
             [[float(row[name] or "nan") for name in table.targets] for row in rows]
         )  # [G, T]
 
     def write(self, path: Path) -> None:
-        """Write the table with targets and the column of parts alone."""
+        """Write SMILES, targets and subsets."""
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["smiles", *self.table.targets, "part"])
-            for smiles, y, part in zip(self.smiles, self.y, self.part, strict=True):
+            for smiles, y, subset in zip(self.smiles, self.y, self.subset, strict=True):
                 cells = ["" if np.isnan(v) else f"{v:g}" for v in y]
-                writer.writerow([smiles, *cells, part])
+                writer.writerow([smiles, *cells, subset])
 
     def score(self, predicted: NDArray[np.float64]) -> tuple[str, float]:
-        """Return name and value of the metric of predictions of the test molecules."""
-        y = self.y[self.part == "test"]
+        """Return name and value of the metric on the test molecules."""
+        y = self.y[self.subset == "test"]
         if not self.table.classes:
             return "mae", float(np.nanmean(np.abs(predicted - y)))
         values = []
         for truth, p in zip(y.T, predicted.T, strict=True):
-            known = ~np.isnan(truth)
-            if len(np.unique(truth[known])) == 2:
-                values.append(roc_auc_score(truth[known], p[known]))
+            present = ~np.isnan(truth)
+            if len(np.unique(truth[present])) == 2:
+                values.append(roc_auc_score(truth[present], p[present]))
         return "auroc", float(np.mean(values))
 
 
 def _used() -> float:
-    """Return the processor seconds of this process and of those it waited for."""
+    """Return the processor seconds of this process and its finished children."""
     kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     usage = [resource.getrusage(kind) for kind in kinds]
     return sum(u.ru_utime + u.ru_stime for u in usage)
 
 
 def _run(command: Sequence[str | Path], folder: Path) -> None:
-    """Run a command with one thread; raise what it printed if it fails."""
-    one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    """Run a command with one thread; raise its output if it fails."""
+    single_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     done = subprocess.run(
         [str(word) for word in command],
         cwd=folder,
-        env={**os.environ, **one},
+        env={**os.environ, **single_thread},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -151,13 +151,13 @@ def _read(path: Path, columns: Sequence[str]) -> NDArray[np.float64]:
 
 
 class Chemprop:
-    """Chemprop, in an environment of its own."""
+    """Chemprop, in a separate environment."""
 
     def __init__(self, folder: Path, *flags: str) -> None:
         self.folder, self.flags = folder, flags
 
     def install(self) -> Path:
-        """Return its program, installed first if it is not there."""
+        """Return the program, after installing it if necessary."""
         program = self.folder / "bin" / "chemprop"
         if not program.is_file():
             venv.create(self.folder, with_pip=True)
@@ -176,11 +176,11 @@ class Chemprop:
         ]  # fmt: skip
         hidden = ["--accelerator", "cpu", "--output-dir", "out", "--pytorch-seed", "0"]
         _run([self.install(), "train", *words, *hidden], work)
-        found = [
+        predictions = [
             _read(path, rows.table.targets)
             for path in sorted(work.glob("out/**/test_predictions.csv"))
         ]
-        return np.mean(found, axis=0), f"chemprop train {' '.join(words)}"
+        return np.mean(predictions, axis=0), f"chemprop train {' '.join(words)}"
 
 
 class Trees:
@@ -192,14 +192,14 @@ class Trees:
     def __call__(self, rows: Rows, work: Path) -> tuple[NDArray[np.float64], str]:
         """Return predictions of the test molecules, and the command in words."""
         counts = np.array([morgan_counts(smiles) for smiles in rows.smiles])
-        known = np.array([descriptors_of(smiles) for smiles in rows.smiles])
-        known = np.nan_to_num(known).clip(-FLOAT_LIMIT, FLOAT_LIMIT)
-        x = np.hstack([counts, known]).astype(np.float32)  # [G, 2048 + D]
-        test, columns = rows.part == "test", []
+        descriptors = np.array([descriptors_of(smiles) for smiles in rows.smiles])
+        descriptors = np.nan_to_num(descriptors).clip(-FLOAT_LIMIT, FLOAT_LIMIT)
+        x = np.hstack([counts, descriptors]).astype(np.float32)  # [G, 2048 + D]
+        test, columns = rows.subset == "test", []
         for y in rows.y.T:
-            train = (rows.part != "test") & ~np.isnan(y)
+            train = (rows.subset != "test") & ~np.isnan(y)
             if self.boosted:
-                train &= rows.part == "train"
+                train &= rows.subset == "train"
             model = self._model(rows.table.classes).fit(x[train], y[train])
             if rows.table.classes:
                 columns.append(model.predict_proba(x[test])[:, 1])
@@ -229,8 +229,8 @@ class Ours:
         """Return predictions of the test molecules, and the command in words."""
         rows.write(work / "data.csv")
         names = ("train", "val", "test")
-        parts = {name: np.flatnonzero(rows.part == name).tolist() for name in names}
-        (work / "split.json").write_text(json.dumps(parts))
+        split = {name: np.flatnonzero(rows.subset == name).tolist() for name in names}
+        (work / "split.json").write_text(json.dumps(split))
         words = ["train", "data.csv", "--target", *rows.table.targets, *self.flags]
         words += ["--split", "split.json"]
         hidden = ["--output", "out", "--no-baseline", "--quiet"]
@@ -246,12 +246,12 @@ def _ours(path: Path, rows: Rows) -> NDArray[np.float64]:
     names = [f"predicted {target}" for target in rows.table.targets]
     if rows.table.classes and len(names) == 1:
         names = ["probability 1"]
-    test = np.flatnonzero(rows.part == "test")
+    test = np.flatnonzero(rows.subset == "test")
     return np.array([[float(lines[int(i)][n]) for n in names] for i in test])
 
 
 def systems(environment: Path) -> dict[str, Any]:
-    """Return the systems by name; ours is what a user gets without flags."""
+    """Return the systems by name; ours is run without flags."""
     return {
         "forest": Trees(False),
         "boosting": Trees(True),
@@ -264,25 +264,25 @@ def systems(environment: Path) -> dict[str, Any]:
 
 
 def ranks(scores: Sequence[Score]) -> dict[str, list[int]]:
-    """Return the rank of every system on every split that all of them have."""
+    """Return the ranks of every system on the splits that all systems have."""
     names = list(dict.fromkeys(score.system for score in scores))
     out: dict[str, list[int]] = {name: [] for name in names}
     cells = {(s.table, s.split, s.system): s for s in scores}
     for table in TABLES:
         for split in SPLITS:
-            here = [cells.get((table, split, name)) for name in names]
-            known = [score for score in here if score is not None]
-            if len(known) < len(names):
+            keys = [(table, split, name) for name in names]
+            if not cells.keys() >= {*keys}:
                 continue
-            sign = -1 if known[0].metric == "auroc" else 1
-            order = np.argsort([sign * score.value for score in known], kind="stable")
-            for rank, place in enumerate(order, start=1):
-                out[names[place]].append(rank)
+            row = [cells[key] for key in keys]
+            sign = -1 if row[0].metric == "auroc" else 1
+            order = np.argsort([sign * score.value for score in row], kind="stable")
+            for rank, index in enumerate(order, start=1):
+                out[names[index]].append(rank)
     return out
 
 
 def page(record: dict[str, Any]) -> str:
-    """Return the page in Markdown; every number is the record's."""
+    """Return the page of a record in Markdown."""
     scores = [Score(**values) for values in record["scores"]]
     names = list(dict.fromkeys(score.system for score in scores))
     cells = {(s.table, s.split, s.system): s for s in scores}
@@ -297,10 +297,10 @@ def page(record: dict[str, Any]) -> str:
                 score = cells.get((table, split, name))
                 row.append("–" if score is None else f"{score.value:.3f}")
             lines.append(row)
-    each = ranks(scores)
-    means = [f"{np.mean(each[name]):.1f}" if each[name] else "–" for name in names]
-    places = [{(s.table, s.split) for s in scores if s.system == n} for n in names]
-    shared = set.intersection(*places)
+    ranked = ranks(scores)
+    means = [f"{np.mean(ranked[name]):.1f}" if ranked[name] else "–" for name in names]
+    splits_of = [{(s.table, s.split) for s in scores if s.system == n} for n in names]
+    shared = set.intersection(*splits_of)
     used = [
         sum(s.seconds for s in scores if s.system == n and (s.table, s.split) in shared)
         for n in names
@@ -345,13 +345,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     record: dict[str, Any] = {"scores": []}
     if file.is_file():
         record = json.loads(file.read_text("utf-8"))
-    known = systems(options.environment.absolute())
+    available = systems(options.environment.absolute())
     for table in [] if options.page else options.tables:
         if options.data_root is None:
             raise DataNotFoundError("set SEKGNN_DATA to the folder of benchmark data.")
         path = Path(options.data_root) / "molecules" / f"{table}.csv"
         for split in options.splits:
-            for name in options.systems or known:
+            for name in options.systems or available:
                 done = {(s["table"], s["split"], s["system"]) for s in record["scores"]}
                 if (table, split, name) in done:
                     continue
@@ -359,7 +359,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 began, wall = _used(), time.time()
                 try:
                     with tempfile.TemporaryDirectory() as work:
-                        predicted, command = known[name](rows, Path(work))
+                        predicted, command = available[name](rows, Path(work))
                 except RuntimeError as error:
                     sentence = f"{name} on {table}, {split}: {error}"
                     print(sentence, file=sys.stderr)

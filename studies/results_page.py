@@ -1,7 +1,7 @@
 """Write the tables of docs/results.md from the records of all runs.
 
-``python -m studies.results_page`` puts them in place of those that are there, found by
-their first heading; the text around them is written by hand.
+``python -m studies.results_page`` replaces the tables on the page, found by their first
+heading; the text around them is written by hand.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ RUNS = ROOT / "results" / "runs"
 
 @dataclass(frozen=True)
 class Column:
-    """One column: what runs are called, after the name of the row.
+    """One column of a table.
 
     Attributes:
-        heading: Of the column.
-        run: What follows the row's name in the name of a run.
-        protocol: Whose number it is.
-        paper: Whether the paper's number stands in brackets.
+        heading: Heading of the column.
+        run: Suffix of the runs' names, after the name of the row.
+        protocol: Protocol of the numbers.
+        paper: Whether to show the paper's number in brackets.
     """
 
     heading: str
@@ -52,15 +52,12 @@ class Column:
         rows: Sequence[TableRow],
         earlier: AbstractSet[str],
     ) -> str:
-        """Return our number; the mean over seeds, where there are several.
-
-        One by an earlier recipe is marked.
-        """
-        wanted = f"{name}-{self.run}", metric, self.protocol
-        found = [row for row in rows if (row.run, row.metric, row.protocol) == wanted]
-        if not found:
+        """Return our number, averaged over seeds; marked if by an earlier recipe."""
+        key = f"{name}-{self.run}", metric, self.protocol
+        matching = [row for row in rows if (row.run, row.metric, row.protocol) == key]
+        if not matching:
             return NOTHING
-        row = max(found, key=lambda row: row.seeds)
+        row = max(matching, key=lambda row: row.seeds)
         text = show_result(metric, row.value, row.spread) + "‡" * (row.run in earlier)
         if not self.paper or row.paper is None:
             return text
@@ -72,11 +69,11 @@ class Table:
     """One table; rows without any run are left out.
 
     Attributes:
-        heading: Of the first column, by which the table is found.
-        names: Of the rows.
-        metric: Of all numbers.
-        columns: Of our numbers.
-        best: How the paper's best number is shown, in a last column.
+        heading: Heading of the first column, which identifies the table.
+        names: Names of the rows.
+        metric: Metric of all numbers.
+        columns: Columns of our numbers.
+        best: Format of the paper's best number, in a last column.
     """
 
     heading: str
@@ -88,7 +85,7 @@ class Table:
     def markdown(
         self, rows: Sequence[TableRow], earlier: AbstractSet[str] = frozenset()
     ) -> str:
-        """Return the table, from numbers and the runs by earlier recipes."""
+        """Return the table; ``earlier`` are the runs by earlier recipes."""
         lines = [[self.heading, *(column.heading for column in self.columns)]]
         for name in self.names:
             cells = [
@@ -153,25 +150,25 @@ TABLES = (
 def with_tables(
     text: str, rows: Sequence[TableRow], earlier: AbstractSet[str] = frozenset()
 ) -> str:
-    """Return the page with every table made anew.
+    """Return the page with all tables replaced.
 
     Raises:
-        ValueError: If it lacks one.
+        ValueError: If a table is missing.
     """
     for table in TABLES:
-        found = re.search(rf"^\| {table.heading} \|.*(?:\n\|.*)*", text, re.M)
-        if found is None:
+        match = re.search(rf"^\| {table.heading} \|.*(?:\n\|.*)*", text, re.M)
+        if match is None:
             raise ValueError(
                 f"docs/results.md has no table with heading {table.heading!r}."
             )
         text = (
-            text[: found.start()] + table.markdown(rows, earlier) + text[found.end() :]
+            text[: match.start()] + table.markdown(rows, earlier) + text[match.end() :]
         )
     return text
 
 
 def shown_rows() -> tuple[list[TableRow], set[str]]:
-    """Return all numbers that may be shown, and the runs by earlier recipes."""
+    """Return all numbers to show, and the runs by earlier recipes."""
     runs, earlier = shown_runs(look(recipes(), RUNS), RUNS)
     return table_rows(runs, (), paper_number_of), earlier
 

@@ -16,7 +16,7 @@ Steps = list[Fraction]
 
 def distances(graph: Graph) -> list[dict[int, int]]:
     """Return, for every node, the distance to each node that it can reach."""
-    found = []
+    out = []
     for v in range(graph.num_nodes):
         seen = {v: 0}
         queue = [v]
@@ -25,8 +25,8 @@ def distances(graph: Graph) -> list[dict[int, int]]:
                 if w not in seen:
                     seen[w] = seen[u] + 1
                     queue.append(w)
-        found.append(seen)
-    return found
+        out.append(seen)
+    return out
 
 
 def landing(
@@ -141,15 +141,17 @@ def pattern_value(f: PatternCounts, item: Graph, v: int) -> tuple[int, ...]:
     """Return how many of each pattern contain a node, trying all arrangements."""
     edges = edges_of(item)
     others = [u for u in range(item.num_nodes) if u != v]
-    found = []
+    out = []
     for pattern in f.patterns:
         size = int(pattern[-1])
         if pattern.startswith("clique"):
             sets = ((v, *rest) for rest in combinations(others, size - 1))
-            cliques = (all(p in edges for p in combinations(one, 2)) for one in sets)
-            found.append(sum(cliques))
+            cliques = (
+                all(p in edges for p in combinations(nodes, 2)) for nodes in sets
+            )
+            out.append(sum(cliques))
         else:
             rings = ((v, *rest, v) for rest in permutations(others, size - 1))
             both_ways = sum(all(p in edges for p in pairwise(ring)) for ring in rings)
-            found.append(both_ways // 2)
-    return tuple(found)
+            out.append(both_ways // 2)
+    return tuple(out)

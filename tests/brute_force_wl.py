@@ -109,9 +109,9 @@ def tuple_step(graphs: Graphs, arity: int, colours: Numbers) -> Values:
         nodes = range(item.num_nodes)
         c = dict(zip(product(nodes, repeat=arity), numbers, strict=True))
         values: list[Hashable] = []
-        for t, own in c.items():
+        for t, colour in c.items():
             ways = [[c[(*t[:i], x, *t[i + 1 :])] for i in range(arity)] for x in nodes]
-            values.append((own, tuple(sorted(map(tuple, ways)))))
+            values.append((colour, tuple(sorted(map(tuple, ways)))))
         out.append(values)
     return out
 
@@ -178,10 +178,10 @@ def inner_fwl_values(graphs: Graphs, f: wl.InnerFWL) -> Values:
     first = pair_first(nets, numbered(node_labels(nets)))
     stable = refined(first, partial(tuple_step, nets, 2))[-1]
     of_net = numbered([[tuple(sorted(colours)) for colours in stable]])[0]
-    found: list[list[int]] = [[] for _ in range(size)]
+    colours: list[list[int]] = [[] for _ in range(size)]
     for owner, number in zip(owners, of_net, strict=True):
-        found[owner].append(number)
-    return by_graph(graphs, found)
+        colours[owner].append(number)
+    return by_graph(graphs, colours)
 
 
 def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
@@ -199,29 +199,29 @@ def brute_force_values(f: Encoding, graphs: Graphs) -> Values:
         return inner_fwl_values(graphs, f)
     if isinstance(f, wl.Walks) and not f.multisets:
         return [walk_sums(item, f) for item in graphs]
-    one: Callable[[Graph, int], Hashable]
+    value: Callable[[Graph, int], Hashable]
     if isinstance(f, wl.Walks):
-        one = partial(walk_value, f)
+        value = partial(walk_value, f)
     elif isinstance(f, wl.DistanceProfile):
-        one = partial(distance_value, f)
+        value = partial(distance_value, f)
     elif isinstance(f, wl.PatternCounts):
-        one = partial(pattern_value, f)
+        value = partial(pattern_value, f)
     else:
         raise TypeError(f"there is no brute force for {type(f).__name__}.")
-    return [[one(item, v) for v in range(item.num_nodes)] for item in graphs]
+    return [[value(item, v) for v in range(item.num_nodes)] for item in graphs]
 
 
 def _subgraph_step(graphs: Graphs, test: wl.SubgraphWL, colours: Numbers) -> Values:
     inner = ego_net_values(graphs, colours, test.radius, test.marked)
     both = zip(colours, inner, strict=True)
-    return [list(zip(own, nets, strict=True)) for own, nets in both]
+    return [list(zip(numbers, nets, strict=True)) for numbers, nets in both]
 
 
 def _sek_first(graphs: Graphs, test: wl.SEK) -> Values:
     """Label, f and, where wanted, the multiset of these over all hops."""
-    parts = [node_labels(graphs)]
-    parts += [brute_force_values(f, graphs) for f in test.encodings]
-    joined = zip(*parts, strict=True)
+    columns = [node_labels(graphs)]
+    columns += [brute_force_values(f, graphs) for f in test.encodings]
+    joined = zip(*columns, strict=True)
     values = numbered([list(zip(*of_graph, strict=True)) for of_graph in joined])
     if not test.context:
         return [list(graph) for graph in values]

@@ -18,11 +18,11 @@ def test_a_test_of_two_graphs_is_counted() -> None:
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "wl"], capture_output=True, text=True, check=True
     )
-    found = json.loads(done.stdout.rpartition("COUNTED ")[2])
-    assert found["files"] < found["functions"]
-    assert {"Batch", "Verdict"} <= {*found["containers"]}
-    assert "GraphTask" not in found["containers"]
-    assert found["rooms"] < 9
+    counts = json.loads(done.stdout.rpartition("COUNTED ")[2])
+    assert counts["files"] < counts["functions"]
+    assert {"Batch", "Verdict"} <= {*counts["containers"]}
+    assert "GraphTask" not in counts["containers"]
+    assert counts["rooms"] < 9
 
 
 def test_every_room_is_counted() -> None:

@@ -94,18 +94,18 @@ def test_number_colours_is_a_dictionary(
     rows = rows * repeats
     numbers: dict[tuple[int, int], int] = {}
     expected = [numbers.setdefault(row, len(numbers)) for row in rows]
-    kept, classes = number_colours(table(rows))
+    distinct, classes = number_colours(table(rows))
     assert classes.tolist() == expected
-    assert [tuple(row) for row in kept.tolist()] == list(numbers)
+    assert [tuple(row) for row in distinct.tolist()] == list(numbers)
 
 
 @pytest.mark.parametrize("number", [31, 32, 33, 127, 128, 129, 5_000])
 def test_crowded_slots_are_kept_apart(number: int) -> None:
     """Colours whose low bits are all equal meet in the same slot, and are kept."""
     rows = [(k << 40, 7) for k in range(number)]
-    kept, classes = number_colours(table(rows + rows))
+    distinct, classes = number_colours(table(rows + rows))
     assert classes.tolist() == [*range(number), *range(number)]
-    assert kept.tolist() == [list(row) for row in rows]
+    assert distinct.tolist() == [list(row) for row in rows]
 
 
 @given(st.lists(st.integers(0, 20)))

@@ -44,8 +44,8 @@ def test_every_page_is_in_the_table_of_contents() -> None:
         (entry[1:] if entry.startswith("/") else f"docs/{entry}")
         for _, entry in listed()
     }
-    known = [*PAGES, *ROOT.glob("results/*/*.md"), *ROOT.glob("studies/*/results/*.md")]
-    names = {str(page.relative_to(ROOT).with_suffix("")) for page in known}
+    results = [*ROOT.glob("results/*/*.md"), *ROOT.glob("studies/*/results/*.md")]
+    names = {str(page.relative_to(ROOT).with_suffix("")) for page in [*PAGES, *results]}
     lost = {n for n in names if not any(fnmatch(n, entry) for entry in entries)}
     assert lost == {"docs/index"}, "list the page in docs/index.md"
 

@@ -20,9 +20,9 @@ PLACES = {
 
 @pytest.mark.parametrize("number", PLACES)
 def test_an_equation_is_found_once(number: int) -> None:
-    found = [
+    files = [
         path.relative_to(SOURCE).as_posix()
         for path in sorted(SOURCE.rglob("*.py"))
         for _ in re.findall(rf"Eq\. {number}\b", path.read_text("utf-8"))
     ]
-    assert found == [PLACES[number]]
+    assert files == [PLACES[number]]

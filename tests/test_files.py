@@ -153,8 +153,8 @@ def test_drafts_that_killed_processes_left_are_removed(tmp_path: Path) -> None:
         "    draft.write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
-    left = names(tmp_path)
-    assert len(left) == 1
+    drafts = names(tmp_path)
+    assert len(drafts) == 1
     others = [
         ".notes.tmp",
         ".model.tmp.npz",
@@ -165,11 +165,11 @@ def test_drafts_that_killed_processes_left_are_removed(tmp_path: Path) -> None:
     for name in others:
         (tmp_path / name).write_text("mine")
     (tmp_path / "below").mkdir()
-    (tmp_path / "below" / left[0]).write_text("mine")
+    (tmp_path / "below" / drafts[0]).write_text("mine")
     with atomic_path(file) as draft:
         draft.write_text("first")
         write_atomically(file, lambda f: f.write(b"second"))  # leaves the first alone
         assert draft.read_text() == "first"
     assert file.read_text() == "first"
     assert names(tmp_path) == sorted([*others, "below", "model.npz"])
-    assert names(tmp_path / "below") == left
+    assert names(tmp_path / "below") == drafts

@@ -27,11 +27,13 @@ def halve(x: int) -> float:
 
 def run(code: str, cache: Path, *path: Path, **more: str) -> tuple[str, str]:
     """Run Python with a cache folder and variables; return what it printed."""
-    places = [*map(str, path), str(PACKAGE.parent)]
-    known = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
-    environment = known | {
+    search_path = [*map(str, path), str(PACKAGE.parent)]
+    inherited = {
+        k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")
+    }
+    environment = inherited | {
         "SEKGNN_CACHE": str(cache),
-        "PYTHONPATH": os.pathsep.join(places),
+        "PYTHONPATH": os.pathsep.join(search_path),
         "PYTHONDONTWRITEBYTECODE": "1",
         **more,
     }
@@ -45,9 +47,9 @@ def run(code: str, cache: Path, *path: Path, **more: str) -> tuple[str, str]:
 
 def test_kernels_live_only_where_the_cache_looks() -> None:
     """A kernel in another room would not notice changes there."""
-    known = {path for glob in SOURCES for path in PACKAGE.glob(glob)}
+    hashed = {path for glob in SOURCES for path in PACKAGE.glob(glob)}
     users = {p for p in PACKAGE.rglob("*.py") if "import kernel\n" in p.read_text()}
-    assert not users - known
+    assert not users - hashed
     for path in PACKAGE.rglob("*.py"):
         if path.name != "kernel.py":
             assert "njit" not in path.read_text(), path
@@ -106,12 +108,14 @@ def test_nothing_can_be_written(tmp_path: Path) -> None:
         print(twin_of.tolist())
         """
     )
-    out, said = run(code, tmp_path / "file" / "below")
+    out, message = run(code, tmp_path / "file" / "below")
     assert out == "[0, 0]"
-    assert said.startswith("compiling kernels; they cannot be kept: set SEKGNN_CACHE")
-    out, said = run(code, tmp_path / "fine")
+    assert message.startswith(
+        "compiling kernels; they cannot be kept: set SEKGNN_CACHE"
+    )
+    out, message = run(code, tmp_path / "fine")
     assert out == "[0, 0]"
-    assert said.startswith("compiling kernels (graphs, ...), each once per")
+    assert message.startswith("compiling kernels (graphs, ...), each once per")
     assert run(code, tmp_path / "fine") == ("[0, 0]", "")
 
 
@@ -154,10 +158,10 @@ def test_nobody_else_sees_what_is_kept(tmp_path: Path) -> None:
         run(SCRAMBLE, tmp_path / "a" / "cache")
     finally:
         os.umask(before)
-    found = [tmp_path / "a", *(tmp_path / "a").rglob("*")]
-    assert len(found) == 6
-    for place in found:
-        assert place.stat().st_mode & 0o777 == (0o700 if place.is_dir() else 0o600)
+    paths = [tmp_path / "a", *(tmp_path / "a").rglob("*")]
+    assert len(paths) == 6
+    for path in paths:
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600)
 
 
 @posix
@@ -169,19 +173,19 @@ def test_what_others_could_plant_is_not_run(
     """From the file up to the root of the cache; and what links point to."""
     cache = tmp_path / "cache"
     file = planted(cache)
-    place = {"cache": cache, "kernels": cache / "kernels", "subfolder": file.parent}
-    loose = place[level]
+    paths = {"cache": cache, "kernels": cache / "kernels", "subfolder": file.parent}
+    loose = paths[level]
     if by == "link":
         loose = loose.rename(tmp_path / "elsewhere")
-        place[level].symlink_to(loose)
+        paths[level].symlink_to(loose)
         assert "planted" in run(SCRAMBLE, cache)[0]
         file.write_bytes(pickle.dumps(Planted()))
     loose.chmod(0o777)
-    out, said = run(SCRAMBLE, cache)
+    out, message = run(SCRAMBLE, cache)
     assert "planted" not in out
-    assert "can be written to by others" in said
-    assert f"remove {cache / 'kernels'} ('rm -r {cache / 'kernels'}')" in said
-    assert ("chmod go-w" in said) == (level == "cache")
+    assert "can be written to by others" in message
+    assert f"remove {cache / 'kernels'} ('rm -r {cache / 'kernels'}')" in message
+    assert ("chmod go-w" in message) == (level == "cache")
     assert file.read_bytes() == pickle.dumps(Planted())  # nothing is kept there
 
 
@@ -208,15 +212,15 @@ def test_what_belongs_to_others_is_not_read(
     file = planted(tmp_path)
     me = os.geteuid()
     check_private(file, tmp_path)
-    assert sekgnn.kernel._read_own(file)
+    assert sekgnn.kernel._read_private(file)
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)  # all is somebody else's
     if me == 0:  # what root has written is believed
-        for place in (tmp_path, *tmp_path.rglob("*")):
-            os.chown(place, 4321, 4321)
+        for path in (tmp_path, *tmp_path.rglob("*")):
+            os.chown(path, 4321, 4321)
     with pytest.raises(OutputError, match="belongs to somebody else"):
         check_private(file, tmp_path)
     with pytest.raises(OutputError, match="somebody else's"):
-        sekgnn.kernel._read_own(file)
+        sekgnn.kernel._read_private(file)
 
 
 def test_kernels_that_check_bounds_are_kept_apart(tmp_path: Path) -> None:
@@ -238,12 +242,12 @@ def test_kernels_that_check_bounds_are_kept_apart(tmp_path: Path) -> None:
         print(kernel_folder().name)
         """
     )
-    found = []
+    folders = []
     for flag in ("0", "1", "0", "1"):
-        said = run(code, tmp_path, NUMBA_BOUNDSCHECK=flag)[0].split()
-        assert said[0] == ["read", "refused"][int(flag)]
-        found.append(said[1])
-    assert found[:2] == found[2:] and len(set(found)) == 2
+        words = run(code, tmp_path, NUMBA_BOUNDSCHECK=flag)[0].split()
+        assert words[0] == ["read", "refused"][int(flag)]
+        folders.append(words[1])
+    assert folders[:2] == folders[2:] and len(set(folders)) == 2
 
 
 def test_a_damaged_file_is_compiled_again(tmp_path: Path) -> None:
@@ -265,9 +269,9 @@ def test_clock_stands_still_while_compiling() -> None:
 
 
 def test_processor_time_without_compiling() -> None:
-    known: dict[str, Any] = {}
-    exec("def twice(x): return 2 * x", known)  # typed in: it is in no cache
-    twice = kernel(known["twice"])
+    namespace: dict[str, Any] = {}
+    exec("def twice(x): return 2 * x", namespace)  # typed in: it is in no cache
+    twice = kernel(namespace["twice"])
     assert twice._outer is not None  # numba is loaded before the clock starts
     begin, compiled, at = time.process_time(), compile_seconds(), cpu_clock()
     assert twice(3) == 6

@@ -20,8 +20,8 @@ MANY = 2_000_000_000
 
 
 def test_free_memory_is_known_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = free_bytes()
-    assert found is None or 2**20 < found < 2**50
+    free = free_bytes()
+    assert free is None or 2**20 < free < 2**50
     monkeypatch.setattr(sekgnn.checks, "free_bytes", lambda: 10 << 30)
     check_memory(9 << 30, "it")
     with pytest.raises(ConfigError, match=r"it needs about 9.5 GiB, and 10.0 GiB are"):

@@ -42,12 +42,12 @@ GOOD: dict[str, Any] = {
 
 
 def test_a_type_is_read_with_all_that_is_in_it() -> None:
-    found = read_as(Outer, GOOD)
-    assert found.pair == ("p", None) and found.about == {"name": "n", "own": [1]}
-    (inner,) = found.inner
+    outer = read_as(Outer, GOOD)
+    assert outer.pair == ("p", None) and outer.about == {"name": "n", "own": [1]}
+    (inner,) = outer.inner
     assert inner.kind == "a"
-    one, none, half = inner.values["x"]
-    assert (one, half) == (1.0, 0.5) and isinstance(one, float) and none != none
+    first, none, half = inner.values["x"]
+    assert (first, half) == (1.0, 0.5) and isinstance(first, float) and none != none
     assert read_as(Outer, {**GOOD, "label": "1"}).label == "1"
 
 
@@ -100,15 +100,15 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     ],
 )
 def test_hostile_yaml(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message) as found:
+    with pytest.raises(ValueError, match=message) as error:
         parse_yaml(text)
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(error.value)
 
 
 def test_aliases_are_read() -> None:
     text = "a: &a {lr: 0.1, scope: [graph]}\nb: {<<: *a, lr: 0.2}\nc: *a"
-    part = {"lr": 0.1, "scope": ["graph"]}
-    assert parse_yaml(text) == {"a": part, "b": {**part, "lr": 0.2}, "c": part}
+    values = {"lr": 0.1, "scope": ["graph"]}
+    assert parse_yaml(text) == {"a": values, "b": {**values, "lr": 0.2}, "c": values}
     assert parse_yaml("") is None
 
 

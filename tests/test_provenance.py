@@ -36,13 +36,13 @@ def commit(folder: Path, name: str) -> str:
 
 
 def test_versions() -> None:
-    found = package_versions(["numpy", "no-such-package", "numba"])
-    assert found == {
+    versions = package_versions(["numpy", "no-such-package", "numba"])
+    assert versions == {
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "numba": version("numba"),
     }
-    assert list(found) == ["python", "numpy", "numba"]
+    assert list(versions) == ["python", "numpy", "numba"]
     assert package_versions([]) == {"python": platform.python_version()}
 
 

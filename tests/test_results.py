@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from studies.norms import page as norms_page
 from studies.peers import page as peers_page
 from studies.results_page import TABLES, shown_rows, with_tables
 
@@ -59,11 +60,11 @@ def test_the_table_is_made_of_the_records() -> None:
 
 @pytest.mark.parametrize("name", ["table1", "table2", "table3"])
 def test_the_papers_tables_are_made_of_the_records(name: str) -> None:
-    found = cells(name, look(recipes((name,)), RUNS), RUNS)
+    table_cells = cells(name, look(recipes((name,)), RUNS), RUNS)
     folder = ROOT / "results" / "tables"
-    assert (folder / f"{name}.csv").read_bytes() == csv(name, found)
+    assert (folder / f"{name}.csv").read_bytes() == csv(name, table_cells)
     text = (folder / f"{name}.md").read_text("utf-8")
-    assert text == markdown(name, found, f"{name}.png")
+    assert text == markdown(name, table_cells, f"{name}.png")
 
 
 def test_the_steps_are_made_of_the_records() -> None:
@@ -161,12 +162,12 @@ def test_what_is_learned_is_made_of_the_records() -> None:
 
 def test_a_table_shows_means_over_seeds_and_what_is_missing() -> None:
     runs = load_runs(sorted(RUNS.iterdir()))
-    one = next(
+    single = next(
         row
         for row in table_rows(runs, (), paper_number_of)
         if row.run == "triangle-sek-gin-lbfgs"
     )
-    both = [one, replace(one, value=0.5, spread=0.25, seeds=3)]
+    both = [single, replace(single, value=0.5, spread=0.25, seeds=3)]
     *_, line = TABLES[0].markdown(both).splitlines()
     assert line == "| triangle | – | 0.5 ± 0.25 | – | – | – | 0.0010 |"
     with pytest.raises(ValueError, match="no table with heading"):
@@ -198,3 +199,12 @@ def test_the_page_of_peers_is_made_of_its_record() -> None:
     record = json.loads((folder / "peers.json").read_text("utf-8"))
     assert (folder / "peers.md").read_text("utf-8") == peers_page(record)
     assert {score["system"] for score in record["scores"]} >= {"sekgnn", "chemprop"}
+
+
+def test_no_norm_of_the_defaults_for_molecules_explodes() -> None:
+    """Validation losses stay of the order of saying the same of all molecules."""
+    folder = ROOT / "results" / "defaults"
+    record = json.loads((folder / "norms.json").read_text("utf-8"))
+    assert (folder / "norms.md").read_text("utf-8") == norms_page(record)
+    assert len(record["trials"]) == 12
+    assert max(trial["highest"] for trial in record["trials"]) < 10

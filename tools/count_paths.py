@@ -1,12 +1,12 @@
-"""Count the rooms of the package, and what common commands pass of them.
+"""Count the rooms of the package, and the code that common commands pass.
 
 ``python tools/count_paths.py`` prints tables for ``docs/architecture.md``: files and
-lines of every room and its tests; then, with each command run in a process of its own
-on a small file, what that passes. ``python tools/count_paths.py rooms`` prints the
-first alone. A function counts if it runs, not if it is imported; a file if
-one of its functions does; a crossing is a call from a function of one room to one of
-another, the same two once. Containers are what holds data: instances of dataclasses
-and named tuples, of classes of ours with a length or an iterator, and PyG's ``Data``.
+lines of every room and its tests; then files, functions and containers passed by each
+command, run in a separate process on a small file. ``python tools/count_paths.py
+rooms`` prints only the first. A function counts if it runs, not if it is imported; a
+file if one of its functions runs; a crossing is a pair of functions of different rooms
+of which one calls the other. Containers hold data: dataclasses, named tuples, our
+classes with a length or an iterator, and PyG's ``Data``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FUNCTION = 0x1  # flag of code that is a function's, not a module's or a class'
 
 
 class Counter:
-    """Follows calls in all threads."""
+    """Traces calls in all threads."""
 
     def __init__(self, package: Path) -> None:
         self.package = f"{package}/"
@@ -43,27 +43,27 @@ class Counter:
         self.classes: set[type] = set()
 
     def start(self) -> None:
-        """Follow this thread and those to come."""
+        """Trace this thread and later ones."""
         threading.setprofile(self)
         sys.setprofile(self)
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
-        """Note a call."""
+        """Record a call."""
         if event != "call":
             return
         self._note_instance(frame)
-        own = self._function(frame)
-        if own is None:
+        function = self._function(frame)
+        if function is None:
             return
-        if own not in self.functions:
+        if function not in self.functions:
             if self._is_import(frame):
                 return
-            self.functions.add(own)
+            self.functions.add(function)
         caller = frame.f_back
         while caller is not None and (before := self._function(caller)) is None:
             caller = caller.f_back
-        if caller is not None and room(before[0]) != room(own[0]):
-            self.crossings.add((before, own))
+        if caller is not None and room(before[0]) != room(function[0]):
+            self.crossings.add((before, function))
 
     def _function(self, frame: FrameType) -> tuple[str, str] | None:
         code = frame.f_code
@@ -97,12 +97,12 @@ class Counter:
 
 
 def room(file: str) -> str:
-    """Return the room of a file; what lies in none is the core."""
+    """Return the room of a file; top-level files are the core."""
     return file.partition("/")[0] if "/" in file else "core"
 
 
 def holds_data(kind: type) -> bool:
-    """Tell whether a class is a container, of ours or of PyG."""
+    """Return whether a class is a container, ours or PyG's."""
     module = kind.__module__
     if module.startswith("torch_geometric.data"):
         return hasattr(kind, "to_dict") and not kind.__name__.endswith("Storage")
@@ -124,7 +124,7 @@ def holds_data(kind: type) -> bool:
 
 
 def run(name: str) -> None:
-    """Run one command, and print what it passed as JSON."""
+    """Run one command, and print its counts as JSON."""
     import sekgnn
     from sekgnn.cli.main import app
 
@@ -137,14 +137,14 @@ def run(name: str) -> None:
     finally:
         sys.setprofile(None)
     files = {file for file, _ in counter.functions}
-    found = {
+    counts = {
         "files": len(files),
         "functions": len(counter.functions),
         "rooms": len({room(file) for file in files}),
         "crossings": len(counter.crossings),
         "containers": counter.containers(),
     }
-    print(f"\nCOUNTED {json.dumps(found)}")
+    print(f"\nCOUNTED {json.dumps(counts)}")
 
 
 def small_table(path: Path) -> None:
@@ -189,7 +189,7 @@ def main() -> None:
     print("\n| command | files | functions | rooms | crossings | containers |")
     print("|---|---:|---:|---:|---:|---:|")
     lists = []
-    way: set[str] = set()
+    containers: set[str] = set()
     with tempfile.TemporaryDirectory() as folder:
         small_table(Path(folder) / "small.csv")
         for name, words in COMMANDS.items():
@@ -199,13 +199,13 @@ def main() -> None:
             )  # fmt: skip
             if "COUNTED" not in done.stdout:
                 raise SystemExit(f"{' '.join(words)} failed:\n{done.stderr}")
-            found = json.loads(done.stdout.rpartition("COUNTED ")[2])
-            names = found.pop("containers")
-            counts = " | ".join(map(str, [*found.values(), len(names)]))
+            passed = json.loads(done.stdout.rpartition("COUNTED ")[2])
+            names = passed.pop("containers")
+            counts = " | ".join(map(str, [*passed.values(), len(names)]))
             print(f"| `{' '.join(words[:3])}` | {counts} |")
             lists.append(f"{name}: {', '.join(names)}.")
-            way |= set(names) if name in ("train", "predict") else set()
-    print(f"\nFrom a row to its prediction: {len(way)} containers.\n")
+            containers |= set(names) if name in ("train", "predict") else set()
+    print(f"\nFrom a row to its prediction: {len(containers)} containers.\n")
     print("\n".join(lists))
 
 

@@ -1,7 +1,7 @@
 """Named arrays in one file, mapped and checked against its digest; folders of these.
 
-All arrays that the package keeps on disk are such files: packed graphs, shards,
-encodings of ranges of nodes, caches.
+All arrays on disk are in such files: packed graphs, shards, encodings of ranges of
+nodes, caches.
 
 Layout: a magic text (16 bytes), the SHA-256 of the header (32), the length of the
 header (8, little-endian), the header (JSON), the arrays (little-endian, C order, by
@@ -9,10 +9,10 @@ name); the header and every array are padded to a multiple of 64 bytes. The head
 holds metadata, the type and shape of each array, and the SHA-256 of the arrays. With
 a single file, there is no state in which half of a pair is missing.
 
-A folder is filled file by file. Its manifest (JSON) describes the files and, once all
-are there, lists the name and SHA-256 of each. It is written at the beginning, so that
-the same command can continue after an interruption and another one is refused, and
-again at the end: a folder is complete when its manifest says so.
+A folder is filled file by file. Its manifest (JSON) describes the files and, in a
+complete folder, lists the name and SHA-256 of each. It is written at the beginning, so
+that the same command can continue after an interruption and another one is refused, and
+again at the end, marked as complete.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from sekgnn.files import make_folder, visible_names, write_atomically, write_fil
 from sekgnn.parsing import Size, parse_as
 
 SUFFIX = ".arrays"
-"""The suffix of files whose names users do not choose."""
+"""The suffix of files with generated names."""
 
 MAGIC = b"sekgnn arrays 1\n"
 """The beginning of every file; raise the number when the layout changes."""
 
 Header = dict[str, Any]
-"""The metadata of a file, with the form and digest of its arrays."""
+"""The metadata of a file, with types, shapes and digest of its arrays."""
 
 Arrays = dict[str, NDArray[Any]]
 Content = tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 _ALIGN = 64
 _BEFORE = len(MAGIC) + 32 + 8  # bytes before the header
-_ROOM = 1 << 16  # bytes for the header of a file whose sizes are not known yet
+_ROOM = 1 << 16  # bytes for the header if the sizes of arrays are not known yet
 _LAST_CHARACTER = 0x10FFFF
 
 MANIFEST_FILE = "manifest.json"
@@ -70,10 +70,10 @@ class _Header(TypedDict):
 
 
 class DamagedFileError(Exception):
-    """The file is not as it was written."""
+    """The content of the file has changed."""
 
 
-_FAULTS = (DamagedFileError, GraphInputError, ConfigError)  # of a file, when it is used
+_FAULTS = (DamagedFileError, GraphInputError, ConfigError)  # errors of a bad file
 
 
 class ArrayWriter:
@@ -110,15 +110,15 @@ class ArrayWriter:
         Raises:
             ValueError: If the header does not fit into the reserved bytes.
         """
-        said = {**about, "arrays": self._arrays, "sha256": self._digest.hexdigest()}
-        header = _as_json(said)
-        header += b" " * (self._room - _BEFORE - len(header))
-        if _BEFORE + len(header) != self._room:
+        header = {**about, "arrays": self._arrays, "sha256": self._digest.hexdigest()}
+        text = _as_json(header)
+        text += b" " * (self._room - _BEFORE - len(text))
+        if _BEFORE + len(text) != self._room:
             raise ValueError("the header of the file is too long")
         self._file.seek(0)
-        self._file.write(MAGIC + hashlib.sha256(header).digest())
-        self._file.write(len(header).to_bytes(8, "little") + header)
-        return said
+        self._file.write(MAGIC + hashlib.sha256(text).digest())
+        self._file.write(len(text).to_bytes(8, "little") + text)
+        return header
 
     def _write(self, content: Any) -> None:
         self._digest.update(content)
@@ -133,8 +133,8 @@ def dump_arrays(
         name: {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape)}
         for name, array in arrays.items()
     }
-    said = {**about, "arrays": shapes, "sha256": "0" * 64}
-    length = _BEFORE + len(_as_json(said))
+    header = {**about, "arrays": shapes, "sha256": "0" * 64}
+    length = _BEFORE + len(_as_json(header))
     writer = ArrayWriter(file, length + -length % _ALIGN)
     for name, array in sorted(arrays.items()):
         writer.add(name, array.dtype, [array], array.shape[1:])
@@ -167,7 +167,7 @@ def read_arrays(
 
     Raises:
         FileNotFoundError: If there is none.
-        DamagedFileError: If it is not as it was written, its metadata differs from
+        DamagedFileError: If its content has changed, its metadata differs from
             ``about``, or it cannot be read.
 
     Example:
@@ -213,19 +213,19 @@ def make_file(
     make: Callable[[], Content],
     use: Callable[[Header, Arrays], T],
 ) -> T:
-    """Return the content of a file, which is made first unless it is there and whole.
+    """Return the content of a file, and make the file unless an intact one exists.
 
     Any number of processes may do this at a time.
 
     Args:
         path: The file.
-        about: The metadata by which the right file is recognised.
+        about: Metadata that identifies the right file.
         make: Returns further values for its header, and its arrays.
-        use: Makes the result from header and arrays; refuses those that do not fit.
+        use: Makes the result from header and arrays; raises if they do not fit.
 
     Raises:
         OutputError: If it cannot be written.
-        Exception: What ``make`` raises.
+        Exception: Any error of ``make``.
     """
     with suppress(FileNotFoundError, *_FAULTS):
         return use(*read_arrays(path, about))
@@ -240,9 +240,9 @@ def cached(
     make: Callable[[], Content],
     use: Callable[[Header, Arrays], T],
 ) -> tuple[T, Path | None, bool]:
-    """Return the result of :func:`make_file`, the file, and whether it was there.
+    """Return the result of :func:`make_file`, the file, and whether it existed.
 
-    If no file can be written (``None``), the next call merely takes longer.
+    If no file can be written (``None``), the next call just takes longer.
 
     Warns:
         CacheWarning: If the file is damaged, or cannot be written.
@@ -267,7 +267,7 @@ def cached(
 def _array_at(
     start: int, form: _Array, content: NDArray[np.uint8]
 ) -> tuple[NDArray[Any], int]:
-    """Return an array of a mapped file, and where the next one begins."""
+    """Return an array of a mapped file, and the start of the next one."""
     kind = np.dtype(form["dtype"])
     if kind.kind not in "biufcU":
         raise DamagedFileError(f"it holds an array of {kind}")
@@ -277,13 +277,13 @@ def _array_at(
         raise DamagedFileError("its length is wrong")
     numbers = content[start : start + length]
     if kind.kind == "U" and (numbers.view("<u4") > _LAST_CHARACTER).any():
-        raise DamagedFileError("its text is none")
+        raise DamagedFileError("its text is not Unicode")
     array: NDArray[Any] = np.asarray(numbers).view(kind).reshape(form["shape"])
     return array.astype(kind.newbyteorder("="), copy=False), end
 
 
 def _read_header(file: BinaryIO, size: int) -> tuple[Header, int]:
-    """Return the header and where the numbers begin."""
+    """Return the header and the offset of the arrays."""
     head = file.read(_BEFORE)
     if not head.startswith(MAGIC):
         older = head.startswith((b"sekgnn ", b"PK"))
@@ -293,7 +293,7 @@ def _read_header(file: BinaryIO, size: int) -> tuple[Header, int]:
     if len(head) < _BEFORE or length > size - _BEFORE:
         raise DamagedFileError("it is cut short")
     if (_BEFORE + length) % _ALIGN:
-        raise DamagedFileError("its arrays begin at a wrong place")
+        raise DamagedFileError("its arrays begin at a wrong offset")
     text = file.read(length)
     if hashlib.sha256(text).digest() != head[len(MAGIC) : -8]:
         raise DamagedFileError("its header has changed")
@@ -313,7 +313,7 @@ class Line(TypedDict):
 
 
 class Manifest(TypedDict):
-    """The keys of every manifest, beside ``parameters`` and the lines of ``files``."""
+    """The keys of every manifest besides ``parameters`` and the lines of ``files``."""
 
     format: str
     format_version: int
@@ -321,7 +321,7 @@ class Manifest(TypedDict):
 
 
 def line_of(header: Header) -> dict[str, Any]:
-    """Return the line of a file: its header without what only readers of it need."""
+    """Return the line of a file: its header without the keys that only readers need."""
     return {k: v for k, v in header.items() if k not in ("arrays", "columns")}
 
 
@@ -332,11 +332,11 @@ def make_listed_file(
     make: Callable[[], Content],
     check: Callable[[Header, Arrays], object],
 ) -> dict[str, Any]:
-    """Make a file of a folder unless it is there and whole, and return its line.
+    """Make a file of a folder unless an intact one exists, and return its line.
 
     ``identity``, JSON values, is all that its content depends on; the name ends with
-    its digest, so that no file takes the place of another. ``make`` and ``check`` are
-    the ``make`` and ``use`` of :func:`~sekgnn.array_file.make_file`.
+    its digest, so that no file replaces another. ``make`` and ``check`` are the
+    ``make`` and ``use`` of :func:`~sekgnn.array_file.make_file`.
     """
     text = json.dumps(identity, sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()
@@ -354,7 +354,7 @@ def read_manifest(
 ) -> dict[str, Any]:
     """Return the manifest of a folder, of the ``TypedDict`` ``form``.
 
-    A complete one must be of the form ``complete``, if that is given.
+    A complete manifest must be of the form ``complete``, if given.
 
     Raises:
         GraphInputError: If it is missing, damaged or of another format.
@@ -363,11 +363,11 @@ def read_manifest(
     try:
         text = file.read_text(encoding="utf-8")
         head = parse_as(Manifest, text)
-        known = head["format"], head["format_version"]
-        if known == (format, FORMAT_VERSION):
+        version = head["format"], head["format_version"]
+        if version == (format, FORMAT_VERSION):
             chosen = complete if head["complete"] and complete is not None else form
             return dict(parse_as(chosen, text))
-        reason = f"it is {known[0]!r}, version {known[1]}"
+        reason = f"it is {version[0]!r}, version {version[1]}"
     except (OSError, ValueError) as error:
         reason = str(error)
     raise GraphInputError(
@@ -388,18 +388,18 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 def complete_folder(
     folder: Path, manifest: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write the manifest of a complete folder; remove what was made for another."""
+    """Write the manifest of a complete folder; remove files that it does not list."""
     write_manifest(folder, {**manifest, "complete": True, "files": lines})
-    kept = {line["file"] for line in lines}
+    listed = {line["file"] for line in lines}
     for file in folder.glob(f"*{SUFFIX}"):
-        if file.name not in kept:
+        if file.name not in listed:
             file.unlink()
 
 
 def begin_folder(folder: Path, manifest: Mapping[str, Any], form: Any) -> None:
-    """Make a folder, or check that it holds the same work, begun earlier.
+    """Make a folder, or check that it holds earlier work with the same parameters.
 
-    A complete folder is left as it is; ``form`` is a ``TypedDict`` of the manifest.
+    A complete folder is left unchanged; ``form`` is a ``TypedDict`` of the manifest.
 
     Raises:
         ConfigError: If it holds something else.

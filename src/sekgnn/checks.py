@@ -17,8 +17,8 @@ MOST_LEVELS = 10_000
 MOST = 2**63 - 1
 """The most of anything else that is counted: more fits no integer type."""
 
-_SHARE = 0.9  # of the free memory that one answer may take
-_SMALL = 1 << 26  # bytes that are never worth a look
+_SHARE = 0.9  # of the free memory for one answer
+_SMALL = 1 << 26  # bytes that need no check
 
 _GROUP_FILES = (  # limit and use of the control group, of both versions
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -43,22 +43,22 @@ def check_positive(
 
 
 def check_seed(seed: object) -> int:
-    """Return a seed, an integer from 0 to below 2^64, or raise a ConfigError."""
+    """Return a seed, an integer in [0, 2^64), or raise a ConfigError."""
     return check_positive("seed", seed, 0, 2**64 - 1)
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     """Return one of ``choices``, or raise a ConfigError that suggests the nearest."""
-    known = list(choices)
-    if isinstance(value, str) and value in known:
+    names = list(choices)
+    if isinstance(value, str) and value in names:
         return value
     raise ConfigError(
-        f"{name} must be one of {known}, got {value!r}.{nearest(value, known)}"
+        f"{name} must be one of {names}, got {value!r}.{nearest(value, names)}"
     )
 
 
 def nearest(value: object, known: Iterable[str]) -> str:
-    """Return a question that suggests the nearest of ``known``, or nothing.
+    """Return a question that suggests the nearest of ``known``, or an empty string.
 
     Example:
         >>> nearest("mutg", ["BZR", "MUTAG"])
@@ -70,9 +70,9 @@ def nearest(value: object, known: Iterable[str]) -> str:
 
 
 def free_bytes() -> int | None:
-    """Return the free memory; ``None`` if the system does not say.
+    """Return the free memory; ``None`` if the system does not tell.
 
-    The least of what the machine, the control group (containers, batch systems) and the
+    The least that the machine, the control group (containers, batch systems) and the
     limit of the process (``ulimit -v``) leave.
     """
     limits = []
@@ -105,13 +105,13 @@ def check_memory(
     cure: str = "use a machine with more memory, or smaller input",
     error: type[ValueError] = GraphInputError,
 ) -> None:
-    """Refuse what cannot fit into memory, before any of it is allocated.
+    """Refuse work that cannot fit into memory, before any of it is allocated.
 
     ``what``, a singular subject, needs ``needed`` bytes; ``cure`` says what to do.
 
     Raises:
         ValueError: Of type ``error``, if more than nine tenths of the free memory are
-            needed; says how much is needed and how much is free.
+            needed; names both sizes.
     """
     free = free_bytes() if needed > _SMALL else None
     if free is not None and needed > _SHARE * free:
@@ -121,19 +121,20 @@ def check_memory(
 
 
 def check_claim(
-    claimed: int, what: str, found: int, of: str, spare: int = 1 << 20
+    claimed: int, what: str, supporting: int, of: str, spare: int = 1 << 20
 ) -> None:
-    """Refuse a size that a few bytes claim and nothing else in the input supports.
+    """Refuse a size that the input claims but does not support.
 
     Raises:
-        GraphInputError: If more than ``spare`` and 64 for each of the ``found`` things
-            that could need it are claimed; ``what`` and ``of`` name both in the plural.
+        GraphInputError: If more than ``spare`` are claimed, and 64 for each of the
+            ``supporting`` items; ``what`` and ``of`` name both in the plural.
     """
-    if claimed > spare + 64 * found:
+    most = spare + 64 * supporting
+    if claimed > most:
         raise GraphInputError(
-            f"{claimed:,} {what} are claimed, but there are only {found:,} {of}; at "
-            f"most {spare + 64 * found:,} are read then. Renumber, and leave out "
-            f"{what} that nothing is known of."
+            f"{claimed:,} {what} are claimed, but there are only {supporting:,} {of}; "
+            f"at most {most:,} are accepted then. Renumber, and leave out {what} "
+            "without any data."
         )
 
 

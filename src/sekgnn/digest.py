@@ -1,4 +1,4 @@
-r"""Colours: 128-bit digests of what they stand for, the same in every run.
+r"""Colours: 128-bit digests of signatures, the same in every run.
 
 A colour is two 64-bit words. Three operations make every colour of every test:
 
@@ -6,12 +6,12 @@ A colour is two 64-bit words. Three operations make every colour of every test:
   different colours never become one);
 * a multiset of colours is the lane-wise sum of their spread colours modulo
   :math:`2^{64}`;
-* a sequence is absorbed one part after the other, ``spread(state + part)``.
+* a sequence is absorbed element by element, ``spread(state + colour)``.
 
 Two objects get the same colour exactly when their signatures are the same, up to a
-chance of about :math:`2^{-128}` per pair compared. Since nothing depends on which
-graphs are coloured together, in which order, on the process or on Python's ``hash``,
-colours from different runs can be compared.
+chance of about :math:`2^{-128}` per pair. Nothing depends on the other graphs of a run,
+their order, the process or Python's ``hash``, so colours of different runs can be
+compared.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _K3 = np.uint64(0xD1B54A32D192ED03)
 
 
 def key_of(name: str) -> np.uint64:
-    """Return the 64-bit key of a use of :func:`spread`, by its name."""
+    """Return the 64-bit key of a named use of :func:`spread`."""
     code = hashlib.blake2b(f"sekgnn.wl.1:{name}".encode(), digest_size=8).digest()
     return np.uint64(int.from_bytes(code, "little"))
 
@@ -53,7 +53,7 @@ KEY_GRAPH = key_of("node of a graph")
 
 @kernel
 def scramble(x: np.uint64) -> np.uint64:
-    """Return a bijective scramble of one 64-bit word."""
+    """Scramble one 64-bit word bijectively."""
     x = (x ^ (x >> _S30)) * _A
     x = (x ^ (x >> _S27)) * _B
     return x ^ (x >> _S31)
@@ -76,11 +76,11 @@ def spread_all(colours: Colours, key: np.uint64, out: Colours) -> None:
 
 
 @kernel
-def absorb_all(state: Colours, part: Colours, key: np.uint64) -> None:
-    """Absorb one part into the state of every object, in place."""
+def absorb_all(state: Colours, colours: Colours, key: np.uint64) -> None:
+    """Absorb a colour into the state of every object, in place."""
     for i in range(state.shape[0]):
         state[i, 0], state[i, 1] = spread(
-            state[i, 0] + part[i, 0], state[i, 1] + part[i, 1], key
+            state[i, 0] + colours[i, 0], state[i, 1] + colours[i, 1], key
         )
 
 
@@ -120,7 +120,7 @@ def multiset_digests(colours: Colours, ptr: NDArray[np.int64]) -> Colours:
 def find_key(
     table: NDArray[np.int32], keys: Colours, k0: np.uint64, k1: np.uint64
 ) -> int:
-    """Return the slot of ``table`` that holds the number of a key, or where it belongs.
+    """Return the slot of ``table`` that holds the number of a key, or the one for it.
 
     Numbers are rows of ``keys``, ``[P, 2]``; free slots hold -1.
     """
@@ -144,24 +144,24 @@ def empty_table(room: int) -> NDArray[np.int32]:
 
 @kernel
 def number_colours(colours: Colours) -> tuple[Colours, NDArray[np.int64]]:
-    """Number the distinct colours in the order they are met.
+    """Number the distinct colours in order of appearance.
 
     Returns them, ``[C, 2]``, and the number of each object's colour, int64 ``[N]``.
     """
     count = colours.shape[0]
     table = empty_table(count)
-    kept = np.empty((count, 2), dtype=np.uint64)
+    distinct = np.empty((count, 2), dtype=np.uint64)
     classes = np.empty(count, dtype=np.int64)
-    found = 0
+    num_distinct = 0
     for i in range(count):
         c0, c1 = colours[i, 0], colours[i, 1]
-        slot = find_key(table, kept, c0, c1)
+        slot = find_key(table, distinct, c0, c1)
         if table[slot] < 0:
-            table[slot] = found
-            kept[found, 0], kept[found, 1] = c0, c1
-            found += 1
+            table[slot] = num_distinct
+            distinct[num_distinct, 0], distinct[num_distinct, 1] = c0, c1
+            num_distinct += 1
         classes[i] = table[slot]
-    return kept[:found], classes
+    return distinct[:num_distinct], classes
 
 
 @kernel
@@ -171,11 +171,11 @@ def count_colours(colours: Colours) -> int:
 
 
 def colours_of(values: NDArray[Any], use: str) -> Colours:
-    """Return a colour for every row of integers, the same exactly for the same row.
+    """Return a colour for every row of integers, equal exactly for equal rows.
 
     Args:
         values: ``[N, ...]``, any integers of at most 64 bits.
-        use: What they stand for; equal rows of another use get other colours.
+        use: Their meaning; equal rows of another use get other colours.
 
     Raises:
         ConfigError: If the values are not integers.
@@ -197,7 +197,7 @@ def colours_of(values: NDArray[Any], use: str) -> Colours:
 
 
 def check_colours(what: str, colours: Colours, count: int) -> Colours:
-    """Return colours as kernels take them, which would not notice anything else."""
+    """Return colours for kernels, which do not check them."""
     if colours.dtype != np.uint64 or colours.shape != (count, 2):
         raise ConfigError(
             f"{what} must be colours, uint64 [{count}, 2], got {colours.dtype} "
@@ -209,8 +209,8 @@ def check_colours(what: str, colours: Colours, count: int) -> Colours:
 def count_distinct(colours: Colours) -> int:
     """Return the number of distinct colours, ``[N, 2]``.
 
-    Sorting one lane of plain words is several times faster than a table of colours.
-    Either lane alone can only count too few, if two of its words agree by chance.
+    Sorting one lane of plain words is several times faster than a table of colours. One
+    lane can only count too few, if two of its words agree by chance.
 
     Example:
         >>> count_distinct(np.array([[1, 2], [1, 2], [3, 4]], dtype=np.uint64))

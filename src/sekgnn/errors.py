@@ -14,11 +14,11 @@ class MissingExtraError(ImportError):
 
 
 class DataNotFoundError(FileNotFoundError):
-    """Benchmark data is missing; the message says which files to put where."""
+    """Benchmark data is missing; the message names the files and their folder."""
 
 
 class GraphInputWarning(UserWarning):
-    """Input is usable, but was changed or has an effect that users should know."""
+    """Input is usable, but was changed, or has an effect that users should know."""
 
 
 class ModelFileError(ValueError):

@@ -1,8 +1,8 @@
 """Names of the fields that transforms write on a PyG ``Data``, spelt only here.
 
-PyG decides by the name what to do with a field when it batches graphs: one with the
-word ``index`` is shifted by the number of nodes before it and joined along its last
-dimension, any other is joined along its first. So no field needs a ``Data`` subclass.
+PyG batches a field by its name: one with the word ``index`` is shifted by the number of
+nodes before it and joined along its last dimension, any other is joined along its
+first. So no field needs a ``Data`` subclass.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ GRAPH_NUMBER: Final = "graph_number"
 seed among the items, int64 ``[B]``."""
 
 PAIR_WALKS: Final = "pair_walks"
-"""On batches of ``HopNeighborLoader`` whose seeds are pairs: what walks between the two
-say of them, float32 ``[B, 3]``, see :func:`~sekgnn.walks.between.walks_between`."""
+"""On batches of ``HopNeighborLoader`` with pairs as seeds: walks between the two nodes,
+float32 ``[B, 3]``, see :func:`~sekgnn.walks.between.walks_between`."""
 
 NODE_NUMBER: Final = "node_number"
 """On batches of ``HopNeighborLoader``: the number of every node in the whole graph,
@@ -58,3 +58,6 @@ int64 ``[N]``."""
 
 POSITIONS: Final = "pos"
 """Positions of the nodes in space, float32 ``[N, 3]``, in Å; PyG's name."""
+
+Y_BOUND = "y_bound"
+"""Where a target is a bound: 1 of a lower one, -1 of an upper one, int8 ``[1, T]``."""

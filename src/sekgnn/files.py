@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, the cache folder, and cells of tables."""
+"""Files written whole or not at all, the cache folder, and cells of tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CURES = {
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a formula may begin
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of formulas
 
 CACHE_VARIABLE = "SEKGNN_CACHE"
 """The environment variable that names the folder for prepared data and kernels."""
@@ -38,7 +38,7 @@ CACHE_VARIABLE = "SEKGNN_CACHE"
 def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder for prepared data and kernels; it need not exist yet.
 
-    By default what ``SEKGNN_CACHE`` names, else ``sekgnn`` below ``XDG_CACHE_HOME``,
+    By default that of ``SEKGNN_CACHE``, else ``sekgnn`` below ``XDG_CACHE_HOME``,
     ``LOCALAPPDATA`` (Windows) or ``~/.cache``.
     """
     named = cache_dir or os.environ.get(CACHE_VARIABLE)
@@ -66,7 +66,7 @@ def check_private(
     Raises:
         OutputError: If others may write to one of them, or own it.
     """
-    if os.name != "posix":  # elsewhere the mode says nothing about others
+    if os.name != "posix":  # elsewhere modes do not describe others' rights
         return
     full, top = path.absolute(), (root or path).absolute()
     for level in (full, *full.parents):
@@ -99,7 +99,7 @@ def is_private(status: os.stat_result) -> bool:
 
 
 def _not_private(path: Path, sticky: bool) -> str:
-    """Say how others control a path; ``sticky`` allows a folder such as /tmp."""
+    """Describe how others control a path; ``sticky`` allows a folder such as /tmp."""
     try:
         link, target = path.lstat(), path.stat()
     except FileNotFoundError:  # a link to nothing
@@ -153,8 +153,8 @@ def make_folder(folder: Path, cure: str = "choose another output") -> Path:
 def visible_names(folder: Path) -> list[str]:
     """Return the sorted names in an output folder, without hidden files.
 
-    A folder made by somebody else may hold links, through which work that continues
-    there would write to files elsewhere.
+    A folder made by somebody else may hold links, through which continued work would
+    write to files elsewhere.
 
     Raises:
         ConfigError: If it is a file, or holds anything but files and folders, at any
@@ -164,12 +164,12 @@ def visible_names(folder: Path) -> list[str]:
         return []
     if not folder.is_dir():
         raise ConfigError(f"{folder} is a file, not a folder; choose another output.")
-    odd, waiting = [], [str(folder)]
-    while waiting:
-        with suppress(FileNotFoundError), os.scandir(waiting.pop()) as entries:
+    odd, folders = [], [str(folder)]
+    while folders:
+        with suppress(FileNotFoundError), os.scandir(folders.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
+                    folders.append(entry.path)
                 elif not entry.is_file(follow_symlinks=False):
                     odd.append(entry.path)
     _refuse_odd(folder, odd)
@@ -188,13 +188,13 @@ def _refuse_odd(folder: Path, odd: Sequence[str]) -> None:
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a draft to write to, which becomes ``path`` only when complete.
+    """Provide a draft, which becomes ``path`` only when complete.
 
     The draft is an empty file in the same folder, with the same suffix. If the block
-    ends well, its content is forced to disk and the draft is renamed to ``path``,
-    replacing an older file at once. If anything goes wrong, Ctrl-C included, the draft
-    is removed and the older file is as it was; if the process is killed, the next that
-    writes the same path removes it. Several processes may write one path at a time:
+    succeeds, its content is forced to disk and the draft is renamed to ``path``,
+    replacing an older file at once. If it fails, Ctrl-C included, the draft is removed
+    and the older file is unchanged; the draft of a killed process is removed by the
+    next one that writes the same path. Several processes may write one path at a time:
     each has its own draft, and the last to finish wins. A symbolic link is followed.
 
     Raises:
@@ -234,29 +234,29 @@ def _new_draft(target: Path) -> tuple[Path, BinaryIO]:
         token = secrets.token_hex(_TOKEN_BYTES)
         draft = target.with_name(f".{target.stem[:40]}.{token}.tmp{target.suffix}")
         held = draft.open("xb")
-        if _hold(held) and draft.exists():  # else it was removed as if left behind
+        if _lock(held) and draft.exists():  # else another process removed it
             return draft, held
         held.close()
 
 
 def _remove_drafts(target: Path) -> None:
-    """Remove drafts of a file that killed processes left, and nothing else."""
+    """Remove the drafts of killed processes, and nothing else."""
     start, end = f".{target.stem[:40]}.", f".tmp{target.suffix}"
     form = re.compile(
         re.escape(start) + rf"[0-9a-f]{{{2 * _TOKEN_BYTES}}}" + re.escape(end)
     )
     with suppress(OSError), os.scandir(target.parent) as entries:
-        left = [Path(entry.path) for entry in entries if form.fullmatch(entry.name)]
-        for draft in left if fcntl is not None else ():
+        drafts = [Path(entry.path) for entry in entries if form.fullmatch(entry.name)]
+        for draft in drafts if fcntl is not None else ():
             with suppress(OSError), draft.open("r+b") as file:
-                if _hold(file):  # nobody is writing it
+                if _lock(file):  # nobody is writing it
                     draft.unlink()
 
 
-def _hold(file: BinaryIO) -> bool:
+def _lock(file: BinaryIO) -> bool:
     """Lock a file for this process, unless another holds it; return whether it did.
 
-    The lock ends with the process, however that ends.
+    The lock ends with the process.
     """
     if fcntl is None:
         return True
@@ -272,7 +272,7 @@ def _hold(file: BinaryIO) -> bool:
 def write_atomically(
     path: str | os.PathLike[str], content: bytes | Callable[[BinaryIO], object]
 ) -> None:
-    """Write bytes to :func:`atomic_path`, or whatever a function writes to the file."""
+    """Write bytes, or the output of a function, to :func:`atomic_path`."""
     with atomic_path(path) as draft, draft.open("wb") as file:
         file.write(content) if isinstance(content, bytes) else content(file)
 
@@ -291,7 +291,7 @@ def write_files(folder: str | os.PathLike[str], files: Mapping[str, bytes]) -> N
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return the path to write a file to, with links followed.
+    """Return the path of an output file, with links followed.
 
     Raises:
         OutputError: If its folder is missing or read-only, or something else is there.
@@ -332,7 +332,7 @@ def _explained(error: OSError, path: str | os.PathLike[str]) -> OutputError:
 
 
 def as_cell(value: Any) -> Any:
-    """Return a value for a CSV file that no spreadsheet reads as a formula.
+    """Return a value for a CSV file that spreadsheets do not read as a formula.
 
     Text that begins like a formula and is not a number is prefixed with an apostrophe,
     which spreadsheets do not show.
@@ -352,5 +352,5 @@ def as_cell(value: Any) -> Any:
 
 
 def from_cell(text: str) -> str:
-    """Return the text that :func:`as_cell` wrote."""
+    """Return the text of a cell of :func:`as_cell`."""
     return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text

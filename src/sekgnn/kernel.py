@@ -1,10 +1,10 @@
 """Compiled kernels: one decorator, and a cache on disk that is never stale.
 
-Numba's cache lies beside the source, fails where that is read-only, and keeps a kernel
-whose callee in another file has changed. This one lies in the user's cache folder, in
-a subfolder named by all sources that a kernel can reach and by the versions of the
-compiler: an edit of these sources compiles again, any other edit does not, and equal
-sources share a subfolder wherever they lie.
+Numba's cache is beside the source, fails if that is read-only, and keeps a kernel whose
+callee in another file has changed. This one is in the user's cache folder, in a
+subfolder named after a digest of all sources that a kernel can reach and the versions
+of the compiler: an edit of these sources compiles again, any other edit does not, and
+equal sources share a subfolder wherever they are.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ SOURCES = (
     "paper/overlap_kernel.py",
     "paper/tangent_kernel.py",
 )
-"""Every file that kernels of this package, or constants they read, may be in."""
+"""Files of kernels of this package, and of constants they read."""
 
-_PARTS_TESTED_WITH = ("0.68",)
-"""Versions of numba whose internals :func:`_part_compiler` relies on; with others
+_CALLEES_TESTED_WITH = ("0.68",)
+"""Versions of numba whose internals :func:`_callee_compiler` relies on; with others
 kernels compile more slowly to the same code."""
 
-_KEPT = 8  # subfolders, the last used ones
+_MOST_FOLDERS = 8  # recently used subfolders to keep
 _BUSY = 3600.0  # seconds after its last use in which a subfolder is never removed
 
-_REFUSED: list[OSError] = []  # why a subfolder is not used
+_REFUSED: list[OSError] = []  # reasons why a subfolder is not used
 
 _LOG = logging.getLogger("sekgnn")
 
@@ -71,8 +71,8 @@ def kernel(*, fastmath: bool) -> Callable[[F], F]: ...
 def kernel(function: F | None = None, *, fastmath: bool = False) -> Any:
     """Compile a function with numba, without the GIL, when it is first called.
 
-    The function is at the top level of its module. Divisions follow numpy: by zero they
-    give inf, nan or 0 instead of raising. With ``fastmath`` sums may be reordered.
+    It must be at the top level of its module. Divisions by zero give inf, nan or 0, as
+    in numpy, instead of raising. With ``fastmath`` sums may be reordered.
     """
     if function is None:
         return functools.partial(kernel, fastmath=fastmath)
@@ -84,8 +84,8 @@ class _Kernel:
 
     Reading arguments from Python objects is half of a small function's code, so kernels
     call a form without it. That form is compiled once for all values of an argument,
-    where numba would compile it again for each constant that it is called with. Numba
-    itself is loaded when the function is first used.
+    while numba would compile it for each constant argument. Numba itself is loaded when
+    the function is first used.
     """
 
     _lock = threading.RLock()
@@ -112,8 +112,8 @@ class _Kernel:
 
         def compiled(inner: bool) -> Any:
             version = numba.__version__.rpartition(".")[0]
-            parts = inner and version in _PARTS_TESTED_WITH
-            options = {"pipeline_class": _part_compiler()} if parts else {}
+            is_callee = inner and version in _CALLEES_TESTED_WITH
+            options = {"pipeline_class": _callee_compiler()} if is_callee else {}
             dispatcher: Any = numba.njit(
                 nogil=True,
                 error_model="numpy",
@@ -133,7 +133,7 @@ class _Kernel:
             return template(tuple(map(numba.types.unliteral, args)), kws)
 
         self._inner.get_call_template = without_constants
-        # what numba asks of an object that it finds in a kernel
+        # the attribute that numba reads from objects in a kernel
         self._numba_type_ = numba.types.Dispatcher(self._inner)
 
     def __call__(self, *args: Any) -> Any:
@@ -141,27 +141,29 @@ class _Kernel:
 
 
 @functools.cache
-def _part_compiler() -> Any:
-    """Return numba's compiler, made to leave callees to their callers.
+def _callee_compiler() -> Any:
+    """Return a compiler of numba for callees, which leaves them to their callers.
 
     Numba optimises and translates every function, and again within each of its callers.
-    A form for other kernels stays as it was lowered: what Python calls contains it, and
-    does both once for the whole.
+    Here a callee stays as it was lowered: the function that Python calls contains it,
+    and is optimised and translated as a whole.
     """
     from llvmlite import binding
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
 
-    class Part(JITCodeLibrary):  # type: ignore[misc]
+    class CalleeLibrary(JITCodeLibrary):  # type: ignore[misc]
         def _optimize_final_module(self) -> None:
             pass
 
         def _finalize_final_module(self) -> None:
             self._finalize_dynamic_globals()
             self._verify_declare_only_symbols()
-            # numba fills in these pointers at once, so they must be somewhere
-            mine = [v.name for v in self._final_module.global_variables]
-            text = [f'@"{v}" = common global ptr null' for v in mine if "NumbaEnv" in v]
+            # numba fills in these pointers at once, so they must be defined
+            pointers = [v.name for v in self._final_module.global_variables]
+            text = [
+                f'@"{v}" = common global ptr null' for v in pointers if "NumbaEnv" in v
+            ]
             self._codegen._add_module(binding.parse_assembly("\n".join(text)))
             self._finalized = True
 
@@ -172,12 +174,12 @@ def _part_compiler() -> Any:
         def serialize_using_object_code(self) -> Any:
             return self.serialize_using_bitcode()  # there is no object code
 
-    class PartCompiler(Compiler):  # type: ignore[misc]
+    class CalleeCompiler(Compiler):  # type: ignore[misc]
         def __init__(self, typing: Any, target: Any, *args: Any) -> None:
             super().__init__(typing, target, *args)
-            self.state.library = Part(target.codegen(), "part")
+            self.state.library = CalleeLibrary(target.codegen(), "callee")
 
-    return PartCompiler
+    return CalleeCompiler
 
 
 def clock() -> float:
@@ -186,7 +188,7 @@ def clock() -> float:
 
 
 def cpu_clock() -> float:
-    """Return processor time in seconds, which also stops then."""
+    """Return a processor time in seconds that stops likewise."""
     return time.process_time() - _COMPILING.cpu_seconds
 
 
@@ -201,7 +203,7 @@ def kernel_folder() -> Path | None:
 
 
 class _Compiling:
-    """Adds up the time of compilations, which contain those of their callees."""
+    """Adds up the times of compilations, which contain those of their callees."""
 
     def __init__(self) -> None:
         self.seconds, self.cpu_seconds = 0.0, 0.0
@@ -226,7 +228,7 @@ _COMPILING = _Compiling()
 
 @functools.cache
 def _listen() -> None:
-    """Let the time of compilations be counted."""
+    """Start to measure the time of compilations."""
     from numba.core import event
 
     class Listener(event.Listener):  # type: ignore[misc]
@@ -236,9 +238,10 @@ def _listen() -> None:
 
 
 class _Cache:
-    """The files of one kernel, one for each signature; numba holds its lock meanwhile.
+    """The files of one kernel, one for each signature; used under numba's lock.
 
-    A file is written aside and renamed, so several processes may compile it at once.
+    A file is written under another name and renamed, so several processes may compile
+    the kernel at once.
     """
 
     def __init__(self, function: Callable[..., Any], inner: bool) -> None:
@@ -257,8 +260,8 @@ class _Cache:
         if path is not None:
             # compiling again cures any fault of a file
             with suppress(Exception):
-                known, payload = pickle.loads(_read_own(path))
-                if known == sig:
+                stored_sig, payload = pickle.loads(_read_private(path))
+                if stored_sig == sig:
                     return CompileResult._rebuild(target_context, *payload)
         module = str(self._function.__module__)
         room = module.removeprefix("sekgnn.").partition(".")[0]
@@ -278,7 +281,7 @@ class _Cache:
             with open(os.open(draft, flags, 0o600), "wb") as file:
                 file.write(dumps((sig, data._reduce())))
             draft.replace(path)
-        except OSError:  # compiled, but not kept
+        except OSError:  # compiled, but not cached
             with suppress(OSError):
                 draft.unlink()
 
@@ -294,10 +297,8 @@ class _Cache:
         return folder / f"{self._function.__module__}.{code.co_name}.{mark}"
 
 
-def _read_own(path: Path) -> bytes:
-    """Return the content of a file that only this user can have written.
-
-    It will be executed.
+def _read_private(path: Path) -> bytes:
+    """Return the content of a file to execute, which only this user can have written.
 
     Raises:
         OSError: If there is none, or it is a link.
@@ -311,7 +312,7 @@ def _read_own(path: Path) -> bytes:
 
 
 def _digest(sources: list[Path]) -> str:
-    """Return a name for the text of source files."""
+    """Return a digest of source files."""
     digest = hashlib.sha256()
     for source in sources:
         inside = source.is_relative_to(PACKAGE)
@@ -322,12 +323,12 @@ def _digest(sources: list[Path]) -> str:
 
 
 _SOURCES = sorted({path for glob in SOURCES for path in PACKAGE.glob(glob)})
-_TEXT = _digest(_SOURCES)  # now, before the modules are imported, not after an edit
+_TEXT = _digest(_SOURCES)  # before the modules are imported, and any later edit
 
 
 @functools.cache
 def _folder(file: str) -> Path | None:
-    """Return the subfolder for the kernels of a source file, if it can be named."""
+    """Return the subfolder for the kernels of a source file, if there can be one."""
     import llvmlite
     import numba
 
@@ -349,14 +350,14 @@ def _folder(file: str) -> Path | None:
         _REFUSED.append(error)
         return None
     with suppress(OSError):
-        os.utime(folder)  # the last used are kept
+        os.utime(folder)  # mark as recently used
     return folder
 
 
 def _announce(folder: Path | None, room: str) -> None:
     """Log once which kernels are compiled, and remove old subfolders.
 
-    Of several processes that compile kernels of a room at the same time, one says it.
+    Of several processes that compile kernels of a room at the same time, one logs it.
     """
     if _COMPILING.announced:
         return
@@ -385,9 +386,9 @@ def _announce(folder: Path | None, room: str) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Remove all subfolders but the last used ones and those possibly in use."""
+    """Remove all subfolders but the recently used and those possibly in use."""
     with suppress(OSError):
         dated = sorted(((p.stat().st_mtime, p) for p in folder.iterdir()), reverse=True)
-        for used, old in dated[_KEPT:]:
+        for used, old in dated[_MOST_FOLDERS:]:
             if used < time.time() - _BUSY:
                 shutil.rmtree(old, ignore_errors=True)

@@ -1,10 +1,10 @@
 """Compiled sums over rows, with running sums in vector registers.
 
 Numba keeps a running sum of rows in memory, and leaves the last few columns to scalar
-code. Here a stretch of columns is a value of its own, :class:`Lanes`, so that a sum of
-rows touches memory to read them and to write the result. A pass takes two stretches,
+code. Here a stretch of columns is one value, :class:`Lanes`, so that a sum of rows
+accesses memory only to read them and to write the result. A pass takes two stretches,
 which may overlap: nothing counts twice, as both are read before they are written.
-Arrays are contiguous and positions are those in flat memory.
+Arrays are contiguous and positions are flat.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ _INT64 = ir.IntType(64)
 
 
 class Lanes(types.Type):
-    """So many numbers side by side, in registers."""
+    """A vector of numbers in registers."""
 
     def __init__(self, dtype: Any, width: int) -> None:
-        """Name the type."""
         self.dtype, self.width = dtype, width
         super().__init__(name=f"Lanes({dtype}, {width})")
 
 
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):
-    """A vector of LLVM."""
+    """Lanes as a vector of LLVM."""
 
     def __init__(self, dmm: Any, kind: Lanes) -> None:
         number = ir.FloatType() if kind.dtype == types.float32 else ir.DoubleType()
@@ -49,12 +48,12 @@ class _LanesModel(models.PrimitiveModel):
 def _filled(builder: Any, vector: Any, value: Any) -> Any:
     """Return a vector of equal numbers."""
     start = ir.Constant(vector, ir.Undefined)
-    one = builder.insert_element(start, value, ir.Constant(ir.IntType(32), 0))
+    first_lane = builder.insert_element(start, value, ir.Constant(ir.IntType(32), 0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
-    return builder.shuffle_vector(one, start, mask)
+    return builder.shuffle_vector(first_lane, start, mask)
 
 
-def _place(builder: Any, base: Any, at: Any, vector: Any) -> Any:
+def _address(builder: Any, base: Any, at: Any, vector: Any) -> Any:
     """Return the pointer to the vector at ``base[at]``."""
     return builder.bitcast(builder.gep(base, [at]), vector.as_pointer())
 
@@ -72,7 +71,7 @@ def filled(context: Any, like: Any, width: Any, value: Any) -> Any:
 
 @intrinsic
 def filled_as(context: Any, lanes: Any, value: Any) -> Any:
-    """Return as many lanes of one number."""
+    """Return lanes of one number, as many as in ``lanes``."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _filled(builder, context.get_value_type(lanes), args[1])
@@ -82,7 +81,7 @@ def filled_as(context: Any, lanes: Any, value: Any) -> Any:
 
 @intrinsic
 def load(context: Any, lanes: Any, array: Any, at: Any) -> Any:
-    """Return the lanes at ``array[at:]``, or at an address; ``lanes`` says how many."""
+    """Return lanes like ``lanes`` at ``array[at:]``, or at an address."""
     flat = isinstance(array, types.Array)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -91,7 +90,7 @@ def load(context: Any, lanes: Any, array: Any, at: Any) -> Any:
             base = context.make_array(array)(context, builder, args[1]).data
         else:
             base = builder.inttoptr(args[1], vector.element.as_pointer())
-        value = builder.load(_place(builder, base, args[2], vector))
+        value = builder.load(_address(builder, base, args[2], vector))
         value.align = lanes.dtype.bitwidth // 8
         return value
 
@@ -109,15 +108,15 @@ def store(context: Any, lanes: Any, array: Any, at: Any) -> Any:
             base = context.make_array(array)(context, builder, args[1]).data
         else:
             base = builder.inttoptr(args[1], vector.element.as_pointer())
-        place = _place(builder, base, args[2], vector)
-        builder.store(args[0], place).align = lanes.dtype.bitwidth // 8
+        address = _address(builder, base, args[2], vector)
+        builder.store(args[0], address).align = lanes.dtype.bitwidth // 8
         return context.get_dummy_value()
 
     return types.void(lanes, array if flat else types.int64, types.int64), generate
 
 
 def _by_lanes(work: Callable[..., Any]) -> Any:
-    """Return the intrinsic that does ``work(builder, *lanes)``."""
+    """Return the intrinsic of ``work(builder, *lanes)``."""
 
     def typed(context: Any, a: Any, b: Any, c: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -138,7 +137,7 @@ def added(context: Any, a: Any, b: Any) -> Any:
     return a(a, a), generate
 
 
-_FREE = ["contract"]  # to fuse a product with an addition
+_FREE = ["contract"]  # may fuse a product with an addition
 fused = _by_lanes(
     lambda build, a, b, c: build.fadd(a, build.fmul(b, c, "", _FREE), "", _FREE)
 )
@@ -162,7 +161,7 @@ where_above = _by_lanes(
 
 @kernel
 def stretches(channels: int, width: int) -> NDArray[np.int64]:
-    """Return where passes begin and end: each has ``width`` to twice as many columns.
+    """Return the bounds of passes, each of ``width`` to ``2 width`` columns.
 
     Args:
         channels: C, at least ``width``.
@@ -187,25 +186,25 @@ def _row_sums(
     start: int,
     stop: int,
 ) -> None:
-    """Do the work of :func:`row_sums`, ``width`` lanes at a time."""
+    """Write the sums of :func:`row_sums`, ``width`` lanes at a time."""
     channels = x.shape[1]
     cuts = stretches(channels, width)
     for v in range(start, stop):
         for i in range(cuts.size - 1):
             a, b = cuts[i], cuts[i + 1] - width
-            left, right = zero, zero
+            first_sum, second_sum = zero, zero
             if weights.size:
                 for p in range(indptr[v], indptr[v + 1]):
                     at, weight = indices[p] * channels, filled_as(zero, weights[p])
-                    left = fused(left, load(zero, x, at + a), weight)
-                    right = fused(right, load(zero, x, at + b), weight)
+                    first_sum = fused(first_sum, load(zero, x, at + a), weight)
+                    second_sum = fused(second_sum, load(zero, x, at + b), weight)
             else:
                 for p in range(indptr[v], indptr[v + 1]):
                     at = indices[p] * channels
-                    left = added(left, load(zero, x, at + a))
-                    right = added(right, load(zero, x, at + b))
-            store(left, out, v * channels + a)
-            store(right, out, v * channels + b)
+                    first_sum = added(first_sum, load(zero, x, at + a))
+                    second_sum = added(second_sum, load(zero, x, at + b))
+            store(first_sum, out, v * channels + a)
+            store(second_sum, out, v * channels + b)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Packages whose names are loaded when they are first used (PEP 562)."""
+"""Packages that load names on first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 
     The names are those that its ``__init__`` imports under ``if TYPE_CHECKING:``, so
     type checkers and this function read the same list. Nothing is imported, nor is the
-    list read, before a name is asked for.
+    list read, before a name is first used.
     """
     homes: dict[str, tuple[str, str]] = {}
 
     def load(name: str) -> Any:
-        """Load a public name when it is first asked for."""
+        """Load a public name when it is first used."""
         if not homes:
             homes.update(_homes(package))
         if name not in homes:

@@ -41,24 +41,24 @@ def run_chunks(
 ) -> None:
     """Call ``work(start, stop)`` for every chunk, on ``threads`` threads.
 
-    The calling thread is one of them, and the one that tells progress. Each takes the
-    next chunk when it has done one: a chunk costs a microsecond beside its work.
+    The calling thread is one of them, and the one that reports progress. Each takes the
+    next chunk when it is done with one, which costs a microsecond per chunk.
     """
-    todo = deque(bounds)
-    others = min(resolve_threads(threads), len(todo)) - 1
+    pending = deque(bounds)
+    others = min(resolve_threads(threads), len(pending)) - 1
     if others < 1 and progress is None:
-        for start, stop in todo:
+        for start, stop in pending:
             work(start, stop)
         return
-    total = sum(stop - start for start, stop in todo)
-    finished: deque[int] = deque()  # sizes of chunks that were not told yet
-    told = 0
+    total = sum(stop - start for start, stop in pending)
+    finished: deque[int] = deque()  # sizes of chunks that are not reported yet
+    done = 0
 
     def run(progress: Progress | None = None) -> None:
-        nonlocal told
-        while todo:
+        nonlocal done
+        while pending:
             try:
-                start, stop = todo.popleft()
+                start, stop = pending.popleft()
             except IndexError:  # another thread was quicker
                 return
             try:
@@ -66,10 +66,10 @@ def run_chunks(
                 finished.append(stop - start)
                 if progress is not None:
                     while finished:
-                        told += finished.popleft()
-                    progress(told, total)
+                        done += finished.popleft()
+                    progress(done, total)
             except BaseException:
-                todo.clear()
+                pending.clear()
                 raise
 
     if others < 1:
@@ -80,7 +80,7 @@ def run_chunks(
         run(progress)
         for future in futures:
             future.result()
-    if progress is not None and told < total:
+    if progress is not None and done < total:
         progress(total, total)
 
 
@@ -94,7 +94,7 @@ def within(
 
 
 class PerThread(threading.local, Generic[T]):
-    """Scratch memory, ``value``, which every thread makes when it first asks for it."""
+    """Scratch memory, ``value``, which every thread makes on first use."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         """Run in every thread that uses the object, as ``threading.local`` does."""
@@ -102,7 +102,7 @@ class PerThread(threading.local, Generic[T]):
 
 
 def even_chunks(total: int, size: int) -> list[tuple[int, int]]:
-    """Cut ``range(total)`` into pieces of at most ``size``.
+    """Cut ``range(total)`` into chunks of at most ``size``.
 
     Example:
         >>> even_chunks(5, 2)

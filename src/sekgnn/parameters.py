@@ -1,9 +1,9 @@
 """Parameters, from which flags, files and errors derive, and classes by name.
 
-A field made by :func:`parameter` says once what it means, which values it takes and
-what its default is. The command line, YAML files, constructors and estimators read
-that; :func:`check_fields` enforces it. What has parameters also has a name, under which
-a :class:`Registry` knows it, yours included; :func:`make` makes it of both.
+A field made by :func:`parameter` states its meaning, values and default once. The
+command line, YAML files, constructors and estimators read it; :func:`check_fields`
+enforces it. Classes with parameters, yours included, are registered by name in a
+:class:`Registry`; :func:`make` makes an object of a name and parameters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 C = TypeVar("C", bound=Callable[..., Any])
 
 IMPORTED: list[str] = []
-"""Everything imported at the user's request; child processes import it again."""
+"""Modules and classes imported at the user's request, also for child processes."""
 
 _ALWAYS_SHOWN = (
     "num_hops", "num_shells", "walk_length", "radius", "encodings", "patterns",
@@ -39,15 +39,15 @@ def parameter(default: Any, help: str, choices: Any = (), **more: Any) -> Any:
     """Return a field of a dataclass that is also a flag, a key or an argument.
 
     Args:
-        default: Its value if left out.
-        help: What it does.
+        default: Its default.
+        help: Its meaning.
         choices: All values that it takes: a tuple or a ``Literal`` type.
         **more: Further metadata. A number must be at least ``low`` or ``above``, and
             at most ``high`` or ``below`` a bound; ``shown`` is the default in words;
             ``several`` lets a flag take several values.
     """
-    known = get_args(choices) or choices
-    return field(default=default, metadata={"help": help, "choices": known, **more})
+    values = get_args(choices) or choices
+    return field(default=default, metadata={"help": help, "choices": values, **more})
 
 
 def check_fields(config: Any) -> None:
@@ -62,8 +62,8 @@ def check_fields(config: Any) -> None:
         if value is None:
             continue
         if item.metadata.get("choices"):
-            for one in value if "tuple" in str(item.type) else (value,):
-                check_choice(item.name, one, item.metadata["choices"])
+            for element in value if "tuple" in str(item.type) else (value,):
+                check_choice(item.name, element, item.metadata["choices"])
         _check_range(item.name, value, item.metadata)
 
 
@@ -81,10 +81,12 @@ def typed_value(name: str, value: Any, annotation: Any) -> Any:
             if not isinstance(item, inner) or isinstance(item, bool):
                 raise ConfigError(f"{name} must hold {inner.__name__}, got {item!r}.")
         return value
-    if "tuple[bool, ...]" in kinds and isinstance(value, list | tuple):
-        if value and all(isinstance(item, bool) for item in value):
+    if f"tuple[{want}, ...]" in kinds and isinstance(value, list | tuple):
+        kind = str if want == "str" else bool
+        if value and all(isinstance(item, kind) for item in value):
             return tuple(value) if len(value) > 1 else value[0]
-        raise ConfigError(f"{name} must be true, false or both, got {value!r}.")
+        allowed = "true, false or both" if want == "bool" else "strings"
+        raise ConfigError(f"{name} must be {allowed}, got {value!r}.")
     if want == "bool" and isinstance(value, bool):
         return value
     if want == "str" and isinstance(value, str):
@@ -124,7 +126,7 @@ class Named:
     """A frozen dataclass whose fields are parameters, and whose class has a name."""
 
     kind: ClassVar[str]
-    """What it is, which is also the key of its name in :meth:`to_dict`."""
+    """The kind of object, also the key of its name in :meth:`to_dict`."""
     name: ClassVar[str]
     """Its name in files, flags and the registry; by default its import path."""
 
@@ -136,11 +138,11 @@ class Named:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the name and every parameter as plain JSON values."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {self.kind: self.name} | {key: plain(v) for key, v in values.items()}
+        parameters = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {self.kind: self.name} | {key: plain(v) for key, v in parameters.items()}
 
     def __str__(self) -> str:
-        """The name, the sizes, and whatever else differs from its default."""
+        """The name, the sizes, and the other values that differ from their defaults."""
         words = [
             f"{item.name}={_short(value)}"
             for item in fields(self)
@@ -157,10 +159,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     by a user may also be ``package.module:Class`` (:meth:`find`).
 
     Args:
-        kind: What messages call a member, such as ``"encoding"``.
-        base: What members extend; ``None`` takes any callable.
-        homes: Names that a module of this package registers once it is imported.
-        fallback: Another registry, in which names are looked up that are not here.
+        kind: Name of a member in messages, such as ``"encoding"``.
+        base: Base class of members; ``None`` takes any callable.
+        homes: Modules of this package by the names they register on import.
+        fallback: Another registry for names that are not in this one.
     """
 
     def __init__(
@@ -230,14 +232,14 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return self._classes[name]
 
     def forget(self, name: str) -> None:
-        """Remove a class, for instance after a test of it."""
+        """Remove a class, for instance after a test."""
         del self._classes[name]
         self.homes.pop(name, None)
 
     def known(self, name: object) -> type[T]:
         """Return the class of a name or import path, or suggest one.
 
-        Imports nothing but what the user has named before (:func:`import_named`).
+        Imports only names that the user has imported before (:func:`import_named`).
         """
         registries = [self] if self.fallback is None else [self, self.fallback]
         for registry in registries:
@@ -260,7 +262,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         )
 
     def find(self, name: str) -> type[T]:
-        """Return the class that a user named, by name or ``package.module:Class``.
+        """Return the class of a user's name or ``package.module:Class``.
 
         A class that is not registered yet is registered under its import path.
 
@@ -275,7 +277,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return self._registered(cls) or self.add(name, cls)
 
     def _lookup(self, name: object) -> type[T] | None:
-        """Return what is registered under a name, or of the class of an import path."""
+        """Return the class registered under a name, or that of an import path."""
         if not isinstance(name, str):
             return None
         if name in self:
@@ -291,13 +293,13 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
 
 def import_named(name: str) -> Any:
-    """Import a user's module or ``module:Class``, from the working folder too.
+    """Import a user's module or ``module:Class``, also from the working folder.
 
-    From then on files may name what it registers, and the class.
+    From then on files may name the classes that it registers.
     """
     module_name, _, attribute = name.partition(":")
     folder = os.getcwd()
-    added = folder not in sys.path  # installed commands do not search it by themselves
+    added = folder not in sys.path  # installed commands do not search it by default
     if added:
         sys.path.append(folder)
     try:
@@ -327,43 +329,42 @@ def _path(cls: Any) -> str:
 
 
 def make(
-    registry: Registry[Any], given: Any, base: Any, parameters: Mapping[str, Any]
+    registry: Registry[Any], spec: Any, base: Any, parameters: Mapping[str, Any]
 ) -> Any:
-    """Return ``given`` if it is an object of ``base``, or make one.
+    """Return ``spec`` if it is an object of ``base``, or make one of it.
 
-    It is made from a name typed by a user, which the registry may import, or from a
-    mapping as :meth:`Named.to_dict` returns it; that may come from a file, so its name
-    imports nothing.
+    It is made of a name typed by a user, which the registry may import, or of a mapping
+    of :meth:`Named.to_dict`; that may come from a file, so its name imports nothing.
 
     Raises:
         ConfigError: If a name or a parameter cannot work.
     """
     kind, find = registry.kind, registry.find
-    if isinstance(given, base):
+    if isinstance(spec, base):
         if parameters:
             raise ConfigError(
                 f"give an object or its parameters, not both; got "
-                f"{', '.join(parameters)} beside {given}. To change one, use "
+                f"{', '.join(parameters)} beside {spec}. To change one, use "
                 f"dataclasses.replace({kind}, ...)."
             )
-        return given
-    if isinstance(given, Mapping):
-        parameters = {k: _frozen(v) for k, v in given.items()} | dict(parameters)
+        return spec
+    if isinstance(spec, Mapping):
+        parameters = {k: _frozen(v) for k, v in spec.items()} | dict(parameters)
         if kind not in parameters:
             raise ConfigError(
                 f'{kind} as a mapping needs its name under "{kind}"; got '
                 f"{sorted(parameters)}."
             )
-        given, find = parameters.pop(kind), registry.known
-    if not isinstance(given, str):
+        spec, find = parameters.pop(kind), registry.known
+    if not isinstance(spec, str):
         names = getattr(base, "__name__", None) or " or ".join(
             one.__name__ for one in get_args(base)
         )
         raise ConfigError(
-            f"{kind} must be a name, a mapping or a {names}, got {given!r}; give "
+            f"{kind} must be a name, a mapping or a {names}, got {spec!r}; give "
             "parameters by name, as in walk_length=8."
         )
-    cls = find(given)
+    cls = find(spec)
     try:
         return build(cls, f"{kind} {cls.name!r}", parameters)
     except TypeError as error:  # such as a mapping where a word is looked up
@@ -373,18 +374,18 @@ def make(
 
 
 def build(make: Callable[..., T], name: str, parameters: Mapping[str, Any]) -> T:
-    """Return ``make(**parameters)``, or say which parameter is unknown or missing."""
-    known = inspect.signature(make).parameters
+    """Return ``make(**parameters)``; an error names an unknown or missing parameter."""
+    accepted = inspect.signature(make).parameters
     for key in parameters:
-        if key not in known:
-            takes = ", ".join(known) if known else "no parameters"
+        if key not in accepted:
+            takes = ", ".join(accepted) if accepted else "no parameters"
             raise ConfigError(
                 f"{name} has no parameter {key!r}; it takes {takes}."
-                f"{nearest(key, known)}"
+                f"{nearest(key, accepted)}"
             )
     missing = [
         key
-        for key, parameter in known.items()
+        for key, parameter in accepted.items()
         if parameter.default is parameter.empty and key not in parameters
     ]
     if missing:

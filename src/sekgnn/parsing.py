@@ -1,8 +1,8 @@
-"""JSON and YAML from files that somebody else may have made.
+"""JSON and YAML from files of unknown origin.
 
 The parsers of the standard library and of PyYAML fail in many ways on hostile text, and
-aliases let a few lines of YAML stand for gigabytes. Here every fault of a text, and
-every value of a wrong type, is a ``ValueError`` of one line.
+with aliases a few lines of YAML can stand for gigabytes. Here every fault of a text,
+and every value of a wrong type, is a ``ValueError`` of one line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import (
 T = TypeVar("T")
 
 Size = Annotated[int, range(2**62)]
-"""A number of things, or a position."""
+"""A count, or a position."""
 
 _WORDS = {
     bool: "true or false",
@@ -41,8 +41,8 @@ _WORDS = {
     str: "a string",
 }
 _MOST_INTEGER = 1 << 63
-_MOST_DIGITS = 300  # of an integer: more are beyond any float
-_MOST_VALUES = 100_000  # of a YAML text, those that aliases repeat counted again
+_MOST_DIGITS = 300  # of an integer; more are beyond any float
+_MOST_VALUES = 100_000  # of a YAML text, counting repeats by aliases
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -66,7 +66,7 @@ def parse_yaml(text: str) -> Any:
 
     Raises:
         ValueError: If it is not valid, nested too deeply, refers to itself, stands for
-            more than 100,000 values, or a value is not what its form says.
+            more than 100,000 values, or a value is malformed.
 
     Example:
         >>> parse_yaml("a: [1, 2.5]")
@@ -99,30 +99,30 @@ def _check_digits(digits: str) -> None:
         raise ValueError(f"a number has {len(digits)} digits")
 
 
-def _count(node: Any, known: dict[int, int | None]) -> int:
-    """Return how many values a node of YAML stands for."""
+def _count(node: Any, counts: dict[int, int | None]) -> int:
+    """Return the number of values of a YAML node, aliases expanded."""
     import yaml
 
     if isinstance(node, yaml.ScalarNode):
         if node.tag.endswith(":int"):
             _check_digits(node.value)
         return 1
-    if id(node) in known:
-        count = known[id(node)]
+    if id(node) in counts:
+        count = counts[id(node)]
         if count is None:
             raise ValueError(f"line {node.start_mark.line + 1} refers to itself")
         return count
-    known[id(node)] = None
+    counts[id(node)] = None
     total = 1
     for item in node.value:
         for child in item if isinstance(item, tuple) else (item,):
-            total += _count(child, known)
+            total += _count(child, counts)
     if total > _MOST_VALUES:
         raise ValueError(
             f"its aliases stand for more than {_MOST_VALUES:,} values; write out what "
             "is meant"
         )
-    known[id(node)] = total
+    counts[id(node)] = total
     return total
 
 
@@ -130,10 +130,10 @@ def read_as(kind: type[T], value: Any, where: str = "") -> T:
     """Return plain values from a file as a type, checked at every depth.
 
     Types are those that dataclasses and TypedDicts declare: JSON lists become tuples
-    where these are asked for, integers numbers, ``null`` a number that is not finite. A
-    dataclass takes no other keys than its own, and those of its ``DERIVED``, which are
-    left out; a TypedDict keeps them as they are. ``Annotated[dict[str, Any], Keys]`` is
-    checked as ``Keys``, and ``Annotated[int, range(n)]`` lies in the range.
+    where declared, integers floats, and ``null`` NaN. A dataclass takes only its own
+    keys and those of its ``DERIVED``, which are dropped; a TypedDict keeps other keys.
+    ``Annotated[dict[str, Any], Keys]`` is checked as ``Keys``, and ``Annotated[int,
+    range(n)]`` lies in the range.
 
     Args:
         kind: The type.
@@ -165,36 +165,36 @@ def _as(kind: Any, value: Any, where: str) -> Any:
     if kind is Any:
         return value
     if origin is Annotated:
-        base, told = inner
-        if not isinstance(told, range):
-            return _as(told, value, where)
-        if _as(base, value, where) not in told:
-            raise ValueError(f"{where} must be in {told[0]}..{told[-1]}, got {value}")
+        base, form = inner
+        if not isinstance(form, range):
+            return _as(form, value, where)
+        if _as(base, value, where) not in form:
+            raise ValueError(f"{where} must be in {form[0]}..{form[-1]}, got {value}")
         return value
     if origin in (Union, UnionType):
-        options = [each for each in inner if each is not NoneType]
+        options = [option for option in inner if option is not NoneType]
         if value is None and NoneType in inner:
             return None
-        for each in options[:-1] if value is not None else ():
+        for option in options[:-1] if value is not None else ():
             with suppress(ValueError):
-                return _as(each, value, where)
+                return _as(option, value, where)
         return _as(options[-1], value, where)
     if is_dataclass(kind) or is_typeddict(kind):
         return _with_keys(kind, _plain(dict, value, where), where)
     if origin in (dict, Mapping):
-        held = inner[1] if inner else Any
+        value_kind = inner[1] if inner else Any
         items = _plain(dict, value, where).items()
-        return {key: _as(held, item, _inside(where, key)) for key, item in items}
+        return {key: _as(value_kind, item, _inside(where, key)) for key, item in items}
     if origin in (list, tuple):
         items = _plain(list, value, where)
         if origin is tuple and inner[-1] is not ...:
             if len(items) != len(inner):
                 raise ValueError(f"{where} must be {len(inner)} values, got {value!r}")
             return tuple(map(_as, inner, items, [where] * len(items)))
-        each = inner[0] if inner else Any
-        if each is int and set(map(type, items)) <= {int}:  # splits may be long
+        element = inner[0] if inner else Any
+        if element is int and set(map(type, items)) <= {int}:  # splits may be long
             return origin(items)
-        return origin(_as(each, v, f"{where}[{i}]") for i, v in enumerate(items))
+        return origin(_as(element, v, f"{where}[{i}]") for i, v in enumerate(items))
     if origin is Literal:
         if type(value) is str and value in inner:
             return value
@@ -208,15 +208,15 @@ def _with_keys(kind: Any, values: dict[str, Any], where: str) -> Any:
     """Return a dataclass or TypedDict of values."""
     make, types = kind, _hints(kind)
     if is_dataclass(kind):
-        known = {item.name: item for item in fields(kind)}
+        declared = {item.name: item for item in fields(kind)}
         needed = {
             name
-            for name, item in known.items()
+            for name, item in declared.items()
             if item.default is MISSING and item.default_factory is MISSING
         }
-        for key in values.keys() - {*known, *getattr(kind, "DERIVED", ())}:
+        for key in values.keys() - {*declared, *getattr(kind, "DERIVED", ())}:
             raise ValueError(f"{_inside(where, key)} is unknown")
-        values = {key: value for key, value in values.items() if key in known}
+        values = {key: value for key, value in values.items() if key in declared}
     else:
         needed = kind.__required_keys__
     for key in sorted(needed - values.keys()):
@@ -239,12 +239,12 @@ def _inside(where: str, key: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value that may be long or hostile in a few characters."""
+    """Return a short text of a value that may be long or hostile."""
     return reprlib.repr(value)
 
 
 def _plain(kind: Any, value: Any, where: str) -> Any:
-    """Return a value that is of one of the types of JSON."""
+    """Return a value of one of the types of JSON, or raise."""
     if kind is float and type(value) is int:
         return float(value)
     fits = type(value) is kind or (kind is list and type(value) is tuple)

@@ -1,4 +1,4 @@
-"""The versions and the commit that a record was made with."""
+"""Versions and commit for records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def package_versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of Python and of those ``packages`` that are installed."""
+    """Return the versions of Python and of the installed ones of ``packages``."""
     versions = {"python": platform.python_version()}
     for name in packages:
         try:

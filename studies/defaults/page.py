@@ -1,4 +1,4 @@
-"""The page: recipes beside tasks, and which defaults follow by a rule set before."""
+"""The page: recipes by tasks, and the defaults that follow by a fixed rule."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from studies.defaults.trials import CHANGES, TASKS, Defaults, Trial
 from sekgnn.training.run_record import is_better_high
 
 RATIO = 0.9
-"""An error is clearly smaller below this part of the other, with every seed."""
+"""An error is clearly smaller below this fraction of the other, with every seed."""
 ERRORS = 2.0
 """An accuracy is clearly higher beyond this many standard errors of the difference."""
 TASKS_NEEDED = 3
@@ -39,26 +39,26 @@ that no graphs are kept from training for that."""
 
 
 def defaults_page(record: Defaults) -> str:
-    """Return the page in Markdown; every number is the record's."""
-    found = _by_recipe(record)
-    tasks = [task for task in TASKS if any(task in row for row in found.values())]
-    runs = [len(found["defaults"][task]) for task in tasks]
+    """Return the page of a record in Markdown."""
+    by_recipe = _by_recipe(record)
+    tasks = [task for task in TASKS if any(task in row for row in by_recipe.values())]
+    runs = [len(by_recipe["defaults"][task]) for task in tasks]
     counts = [f"{n} seed{'s' * (n > 1)}" for n in runs]
     heads = [f"{task}, {count}" for task, count in zip(tasks, counts, strict=True)]
     lines = [["recipe", *heads], ["---"] * (len(tasks) + 1)]
-    for recipe, row in found.items():
-        lines.append([recipe, *(_cell(found, recipe, row, task) for task in tasks)])
+    for recipe, row in by_recipe.items():
+        lines.append([recipe, *(_cell(by_recipe, recipe, row, task) for task in tasks)])
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    parts = [INTRODUCTION, table, _verdict(found), DECISION, _provenance(record)]
-    return "\n\n".join(parts) + "\n"
+    sections = [INTRODUCTION, table, _verdict(by_recipe), DECISION, _provenance(record)]
+    return "\n\n".join(sections) + "\n"
 
 
-Found = dict[str, dict[str, list[Trial]]]
+TrialTable = dict[str, dict[str, list[Trial]]]
 
 
-def _by_recipe(record: Defaults) -> Found:
+def _by_recipe(record: Defaults) -> TrialTable:
     """Return the trials by recipe and task, one per seed, in order of the seed."""
-    out: Found = {name: {} for name in CHANGES}
+    out: TrialTable = {name: {} for name in CHANGES}
     for trial in sorted(record.trials, key=lambda t: int(t.config["seed"])):
         out.setdefault(trial.recipe, {}).setdefault(trial.task, []).append(trial)
     return out
@@ -76,21 +76,25 @@ def compare(trials: list[Trial], others: list[Trial]) -> int:
     return int(np.sign(gain.mean())) if abs(gain.mean()) > ERRORS * error else 0
 
 
-def _cell(found: Found, recipe: str, row: dict[str, list[Trial]], task: str) -> str:
+def _cell(
+    by_recipe: TrialTable, recipe: str, row: dict[str, list[Trial]], task: str
+) -> str:
     if task not in row:
         return ""
     mean = float(np.mean([trial.scores for trial in row[task]]))
     high = is_better_high(row[task][0].metric)
-    sign = compare(row[task], found["defaults"][task]) if recipe != "defaults" else 0
+    sign = (
+        compare(row[task], by_recipe["defaults"][task]) if recipe != "defaults" else 0
+    )
     mark = {1: " **+**", 0: "", -1: " **−**"}[sign]
     return (f"{100 * mean:.1f}" if high else f"{mean:.3g}") + mark
 
 
-def _verdict(found: Found) -> str:
-    """Say which defaults follow, by the rule alone."""
+def _verdict(by_recipe: TrialTable) -> str:
+    """Return a section on the defaults that follow by the rule."""
     kinds: dict[str, list[str]] = {"change": [], "stay": [], "preset": []}
-    for recipe, row in found.items():
-        signs = [compare(row[task], found["defaults"][task]) for task in row]
+    for recipe, row in by_recipe.items():
+        signs = [compare(row[task], by_recipe["defaults"][task]) for task in row]
         better, worse = signs.count(1), signs.count(-1)
         kind = "preset"
         if recipe in CHANGES:

@@ -1,8 +1,8 @@
-"""Train every recipe on every task; score it on validation graphs that chose nothing.
+"""Train every recipe on every task; score it on validation graphs that select nothing.
 
-Test graphs are left out altogether. The validation graphs of a split are halved: one
-half chooses the epoch, where a recipe does so, the other is scored. The best value of
-many epochs on the graphs that chose it could not be compared with a last one.
+Test graphs are not used. The validation graphs of a split are halved: one half selects
+the epoch, if the recipe does so, the other is scored. A best value over epochs on the
+graphs that selected it could not be compared with a last one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 def recipes(task: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what is tried on a task: single changes, and the preset for its kind."""
+    """Return the recipes of a task: single changes, and the preset for its kind."""
     if task.get("protocol") == "nested":
         small = load_preset("small")
         single = {**small, "ensemble": 1, "refit": False}
@@ -68,15 +68,15 @@ def recipes(task: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Trial:
-    """How a recipe did on a task.
+    """The scores of a recipe on a task.
 
     Attributes:
-        task: Its name.
-        recipe: Its name.
-        config: Every key of the training, the seed included.
-        metric: What is scored, the first metric of the kind of task.
-        scores: Of the scored half of the validation graphs, one per split.
-        kept_epochs: Of the first network of every split.
+        task: Name of the task.
+        recipe: Name of the recipe.
+        config: All config keys, including the seed.
+        metric: The first metric of the kind of task.
+        scores: Score on the scored half of the validation graphs, one per split.
+        kept_epochs: Epoch of the first network, one per split.
         seconds: CPU time of training.
     """
 
@@ -91,7 +91,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Defaults:
-    """All trials, and with what they were made."""
+    """All trials, with versions and commit."""
 
     trials: tuple[Trial, ...]
     versions: dict[str, str]
@@ -106,7 +106,7 @@ class Defaults:
         """Return the record in a file.
 
         Raises:
-            ConfigError: If it holds something else.
+            ConfigError: If the file has other contents.
         """
         try:
             values = json.loads(file.read_text("utf-8"))
@@ -117,21 +117,21 @@ class Defaults:
 
 
 def _trial(values: dict[str, Any]) -> Trial:
-    """Return a trial of JSON values."""
+    """Return a trial from JSON values."""
     lists = {name: tuple(values[name]) for name in ("scores", "kept_epochs")}
     return Trial(**{**values, **lists})
 
 
 def halved(split: Split, seed: int, limit: int) -> Split:
-    """Return a split without its test graphs: half of the others' validates.
+    """Return a split without test graphs, with halved validation graphs.
 
     Args:
-        split: Of the task's protocol.
-        seed: Of the halves, and of the training graphs that are left out.
-        limit: Training graphs, at most.
+        split: A split of the task's protocol.
+        seed: Seed of the halves and of the choice of training graphs.
+        limit: Largest number of training graphs.
 
     Returns:
-        Its ``test`` is the half that is scored.
+        A split whose ``test`` is the scored half.
     """
     rng = np.random.default_rng(seed)
     train, val = rng.permutation(split.train)[:limit], rng.permutation(split.val)
@@ -148,21 +148,21 @@ def run_trial(base: Training, task: str, recipe: str, config: RunConfig) -> Tria
         ]
     metric = METRICS[training.kind][0]
     training.prepare()
-    began, scores, kept = time.process_time(), [], []
+    began, scores, kept_epochs = time.process_time(), [], []
     for number in range(len(training.splits)):
         members = training.fit_members(number)
-        found = [trained.evaluate() for trained in members]
+        outputs = [trained.evaluate() for trained in members]
         goal = members[0].note
-        mean = torch.from_numpy(Predictor.of(members).join(o.out for o in found)[0])
-        scores.append(goal.metrics(mean, found[0].y, found[0].mask)[metric])
-        kept.append(members[0].kept_epoch)
+        mean = torch.from_numpy(Predictor.of(members).join(o.out for o in outputs)[0])
+        scores.append(goal.metrics(mean, outputs[0].y, outputs[0].mask)[metric])
+        kept_epochs.append(members[0].kept_epoch)
     seconds = round(time.process_time() - began, 1)
     keys = config.to_dict()
-    return Trial(task, recipe, keys, metric, tuple(scores), tuple(kept), seconds)
+    return Trial(task, recipe, keys, metric, tuple(scores), tuple(kept_epochs), seconds)
 
 
 def configs(tasks: Sequence[str], seeds: int) -> Iterator[tuple[str, str, RunConfig]]:
-    """Yield the name of task and recipe, and the config, of every trial."""
+    """Yield names of task and recipe, and the config, of every trial."""
     for seed in range(seeds):
         for task in tasks:
             for name, keys in recipes(TASKS[task]).items():
@@ -179,13 +179,13 @@ def run_trials(
     data_root: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Defaults:
-    """Run the trials that ``file`` does not hold yet, and keep all of them there.
+    """Run the trials missing in ``file``, and write all to it.
 
     Args:
         file: JSON, written after every trial.
         tasks: Names of :data:`TASKS`.
         seeds: Number of seeds.
-        limit: Training graphs of a task, at most.
+        limit: Largest number of training graphs.
         data_root: The data folder of benchmarks.
         progress: Called with (done, total) trials.
     """
@@ -193,24 +193,24 @@ def run_trials(
     if file.is_file():
         record = Defaults.read(file)
     done = {(t.task, t.recipe, t.config["seed"]): t.config for t in record.trials}
-    wanted = [*configs(tasks, seeds)]
+    trials = [*configs(tasks, seeds)]
     bases: dict[tuple[str, int], Training] = {}
-    for count, (task, recipe, config) in enumerate(wanted, start=1):
+    for count, (task, recipe, config) in enumerate(trials, start=1):
         if done.get((task, recipe, config.seed)) != config.to_dict():
-            place = task, config.seed
-            if place not in bases:
+            key = task, config.seed
+            if key not in bases:
                 plain = RunConfig.from_dict({**TASKS[task], "seed": config.seed})
-                whole = Training(plain, data_root=data_root)
-                parts = [halved(s, config.seed, limit) for s in whole.splits]
-                bases = {place: Training(plain, whole.data, splits=parts)}
-            trial = run_trial(bases[place], task, recipe, config)
-            kept = [
+                full = Training(plain, data_root=data_root)
+                splits = [halved(s, config.seed, limit) for s in full.splits]
+                bases = {key: Training(plain, full.data, splits=splits)}
+            trial = run_trial(bases[key], task, recipe, config)
+            others = [
                 t
                 for t in record.trials
                 if (t.task, t.recipe, t.config["seed"]) != (task, recipe, config.seed)
             ]
-            record = Defaults((*kept, trial), record.versions, record.commit)
+            record = Defaults((*others, trial), record.versions, record.commit)
             write_files(file.parent, {file.name: record.to_json().encode()})
         if progress is not None:
-            progress(count, len(wanted))
+            progress(count, len(trials))
     return record

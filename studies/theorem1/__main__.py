@@ -1,7 +1,7 @@
 """``python -m studies.theorem1``: count, then write record, page and figure.
 
-Replaces the files of an earlier run. What an interrupted run has finished is kept in
-theorem1.partial.json: the same command continues from there.
+Replaces the files of an earlier run. Finished cells of an interrupted run are kept in
+theorem1.partial.json, from which the same command continues.
 """
 
 from __future__ import annotations

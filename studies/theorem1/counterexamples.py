@@ -1,8 +1,8 @@
 r"""The smallest regular graphs on which 2K steps are not enough.
 
-Found by looking at all cubic graphs of up to 8 nodes and worked out by hand. The
-theorem asks for n > 45 when r = 3; disjoint copies of these graphs have the same walks
-and ego-nets, and 48 nodes.
+Found among all cubic graphs of up to 8 nodes and worked out by hand. The theorem
+requires n > 45 for r = 3; disjoint copies of these graphs have the same walks and
+ego-nets, and 48 nodes.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Counterexample:
 
     Attributes:
         radius: K.
-        graphs: Two regular graphs of equal size; node 0 of each is meant.
-        names: What to call them.
-        reason: What differs, and why the walk does not see it.
-        first_step: First t at which the returns differ; None if they never do.
+        graphs: Two regular graphs of equal size; the nodes are node 0 of each.
+        names: Names of the graphs.
+        reason: The difference, and why the walk does not see it.
+        first_step: First t with different returns; None if they never differ.
     """
 
     radius: int
@@ -94,14 +94,14 @@ def _graph(n: int, edges: tuple[tuple[int, int], ...]) -> Graph:
 
 
 def _returns(graph: Graph, steps: int) -> list[Fraction]:
-    """Walk in fractions, one step after the other."""
+    """Return node 0's returns by walking in fractions, step by step."""
     near = [[v, *graph.neighbors(v).tolist()] for v in range(graph.num_nodes)]
     mass = [Fraction(int(v == 0)) for v in range(graph.num_nodes)]
-    found = []
+    returns = []
     for _ in range(steps):
         mass = [
             sum((mass[u] / len(near[u]) for u in near[v]), Fraction(0))
             for v in range(graph.num_nodes)
         ]
-        found.append(mass[0])
-    return found
+        returns.append(mass[0])
+    return returns

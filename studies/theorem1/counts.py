@@ -1,4 +1,4 @@
-"""What a simulation of Theorem 1 looks at and counts: settings, integers, JSON."""
+"""Settings, counts and JSON record of a simulation of Theorem 1."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 
 BEYOND = 4
-"""Steps looked at beyond 2K for the largest K."""
+"""Steps beyond 2K for the largest K."""
 MEMORY = 4 * 2**30
 """Bytes that the context multisets of one configuration may need."""
 
 
 @dataclass(frozen=True)
 class Theorem1Config:
-    """Random regular graphs to draw, and how far to look.
+    """Random regular graphs to draw, and radii.
 
-    Lists are sorted and freed of repetitions, so that equal jobs are equal objects.
+    Lists are sorted and deduplicated, so equal jobs are equal objects.
 
     Args:
         nodes: Numbers of nodes n.
         degrees: Degrees r, at least 3 as in the theorem.
         radii: Radii K of the ego-nets.
         graphs: Graphs drawn for each n and r, at least 2.
-        seed: Of the graphs; those of one n and r do not depend on the other lists.
+        seed: Seed of the graphs; those of one n and r do not depend on the lists.
         self_loops: Walk on A + I (the paper's P) or on A.
 
     Raises:
-        ConfigError: If a number cannot work, or no such graph exists.
+        ConfigError: If a number is invalid, or no such graph exists.
     """
 
     nodes: tuple[int, ...] = (50, 100, 200, 500, 1000, 2000)
@@ -72,12 +72,12 @@ class Theorem1Config:
 
     @property
     def steps(self) -> int:
-        """Walk length looked at: 2K of the largest K, and a little beyond."""
+        """Walk length: 2K of the largest K, and a little more."""
         return 2 * self.radii[-1] + BEYOND
 
     @property
     def cells(self) -> list[tuple[int, int]]:
-        """Every (n, r), in the order in which they are run."""
+        """Every (n, r), in the order of the runs."""
         return [(n, r) for r, n in product(self.degrees, self.nodes)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Theorem1Config:
 
 
 def degree_in_range(nodes: int, degree: int) -> bool:
-    r"""Say whether :math:`3 \le r < \sqrt{2 \ln 2n}`, as Theorem 1 asks.
+    r"""Return whether :math:`3 \le r < \sqrt{2 \ln 2n}`, as Theorem 1 requires.
 
     Example:
         >>> degree_in_range(44, 3), degree_in_range(46, 3), degree_in_range(1492, 4)
@@ -122,7 +122,7 @@ Counts = tuple[int, ...]
 
 @dataclass(frozen=True)
 class RadiusCounts:
-    """Pairs of nodes of different graphs, seen with ego-nets of one radius K.
+    """Counts of pairs of nodes of different graphs, for one radius K.
 
     *Alike* means: equal in the first t returns. A *collision* is a pair that is alike
     although its rooted ego-nets are not isomorphic.
@@ -199,16 +199,16 @@ class Cell:
 
     @property
     def in_range(self) -> bool:
-        """Whether the degree is one that Theorem 1 speaks of."""
+        """Whether the degree is in the range of Theorem 1."""
         return degree_in_range(self.nodes, self.degree)
 
     @property
     def radius_bound(self) -> int:
-        """The largest K that Theorem 1 surely speaks of."""
+        """The largest K that is surely in the range of Theorem 1."""
         return radius_bound(self.nodes, self.degree)
 
     def counts(self, radius: int) -> RadiusCounts | None:
-        """Return the counts for one K, or None if it was not looked at."""
+        """Return the counts for one K, if any."""
         return next((h for h in self.radii if h.radius == radius), None)
 
     def ball_mean(self, h: RadiusCounts) -> float:
@@ -220,7 +220,7 @@ class Cell:
         return self.pairs - h.isomorphic
 
     def collisions(self, h: RadiusCounts, step: int) -> int:
-        """Return the pairs that the first ``step`` returns wrongly take for equal."""
+        """Return the number of collisions of the first ``step`` returns."""
         return self.alike[step - 1] - h.alike_isomorphic[step - 1]
 
     def ego_collisions(self, h: RadiusCounts, step: int) -> int:
@@ -231,25 +231,25 @@ class Cell:
         return h.ego_alike[step - 1] - h.isomorphic
 
     def context_collisions(self, h: RadiusCounts, step: int) -> int:
-        """Return the same for own returns and the multiset over the ego-net."""
+        """Return the same for a node's returns with the multiset over its ego-net."""
         return h.context_alike[step - 1] - h.context_alike_isomorphic[step - 1]
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Cell:
-        """Return the cell that :func:`dataclasses.asdict` was made of."""
+        """Return a cell from its :func:`dataclasses.asdict`."""
         radii = tuple(RadiusCounts(**_frozen(h)) for h in values["radii"])
         return cls(**{**_frozen(values), "radii": radii})
 
 
 @dataclass(frozen=True)
 class Theorem1Record:
-    """One run: what was asked, what was counted, and with what.
+    """One run.
 
     Attributes:
-        config: What was asked.
-        cells: One per n and r.
-        versions: Of the packages; not compared.
-        commit: Of the source code, if known; not compared.
+        config: The settings.
+        cells: Counts, one cell per n and r.
+        versions: Versions of the packages; not compared.
+        commit: Commit of the source, if known; not compared.
     """
 
     config: Theorem1Config
@@ -272,7 +272,7 @@ class Theorem1Record:
 
     @classmethod
     def from_json(cls, text: str) -> Theorem1Record:
-        """Return the record that :meth:`to_json` wrote.
+        """Return a record from :meth:`to_json`.
 
         Raises:
             ConfigError: If the text is not such a record.

@@ -1,11 +1,11 @@
-r"""What lies around every node, and which ego-nets are isomorphic, exactly.
+r"""Shells around every node, and exact isomorphism of ego-nets.
 
 In an r-regular graph the rooted ego-net :math:`G_v^K` is determined by K and its
-*core*: what is left when leaves other than v are taken away until none is left. What
-hangs from the core is known: a node that lacks neighbours in the core and is nearer
-than K has a full tree of depth K below each missing edge, since a node there that had a
-second way to v would lie on a cycle. So two rooted ego-nets are isomorphic if and only
-if their rooted cores are, and near-tree balls of hundreds of nodes have cores of a few.
+*core*: the rest after removing leaves other than v until there are none. A core node
+closer than K that lacks neighbours in the core has a full tree down to depth K below
+each missing edge, since a node there with a second way to v would lie on a cycle. So
+two rooted ego-nets are isomorphic if and only if their rooted cores are, and near-tree
+balls of hundreds of nodes have cores of a few.
 
 The *internal substructure* (Definition 1) is the graph formed by the edges of
 :math:`G_v^K` that do not touch v. It has no root and forgets which nodes v was joined
@@ -13,8 +13,8 @@ to: two rooted ego-nets may differ and yet have isomorphic internal substructure
 cubic graph with K = 2, a 6-cycle belongs to a node on a triangle as well as to a node
 of the cube).
 
-Nodes that an isomorphism invariant tells apart need no canonical form: callers hand
-over *candidates*, labels of which only equal ones are in question.
+Nodes that an isomorphism invariant tells apart need no canonical form: callers pass
+*candidates*, labels by an invariant.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def shells_of(packed: PackedGraphs, radius: int, threads: int | None = None) -> 
     """Return the shells up to ``radius`` around every node."""
     n = packed.num_nodes
     most = int(np.diff(packed.indptr).max(initial=0))
-    found = Shells(
+    shells = Shells(
         np.zeros((n, radius + 1), dtype=np.int64),
         np.zeros((n, radius + 1), dtype=np.int64),
         np.zeros((n, radius, most), dtype=np.int64),
@@ -69,11 +69,11 @@ def shells_of(packed: PackedGraphs, radius: int, threads: int | None = None) -> 
     def work(start: int, stop: int) -> None:
         _count_shells(
             packed.csr, start, stop,
-            found.sizes, found.inside, found.configurations,
+            shells.sizes, shells.inside, shells.configurations,
         )  # fmt: skip
 
     run_chunks(work, even_chunks(n, _CHUNK), threads)
-    return found
+    return shells
 
 
 @kernel
@@ -209,25 +209,25 @@ def rooted_core(
     nodes, bounds, rows, columns = local_ball(graph, centre, radius, True, 0, place)
     size = nodes.size
     degree = np.diff(rows)
-    kept = np.ones(size, dtype=np.bool_)
+    in_core = np.ones(size, dtype=np.bool_)
     for first in range(size - 1, 0, -1):  # the farthest first: leaves go in one pass
         if degree[first] == 1:
-            kept[first] = False
+            in_core[first] = False
             for e in range(rows[first], rows[first + 1]):
-                if kept[columns[e]]:
+                if in_core[columns[e]]:
                     degree[columns[e]] -= 1
-    number = np.cumsum(kept) - 1
+    number = np.cumsum(in_core) - 1
     depths = np.empty(number[-1] + 1, dtype=np.int32)
     for k in range(radius + 1):
         for a in range(bounds[k], bounds[k + 1]):
-            if kept[a]:
+            if in_core[a]:
                 depths[number[a]] = k
     edges = np.empty((columns.size // 2, 2), dtype=np.int32)
     filled = 0
     for a in range(size):
         for e in range(rows[a], rows[a + 1]):
             b = columns[e]
-            if a < b and kept[a] and kept[b]:
+            if a < b and in_core[a] and in_core[b]:
                 edges[filled, 0], edges[filled, 1] = number[a], number[b]
                 filled += 1
     return depths, edges[:filled]
@@ -243,7 +243,7 @@ def internal_labels(
         radius: K.
         rooted: From :func:`rooted_labels`, or any labels that are equal only for
             isomorphic internal substructures.
-        candidates: Labels of which only equal ones are in question.
+        candidates: Labels by some invariant.
 
     Returns:
         Labels, ``[N]``: equal exactly where the candidates are equal and the internal
@@ -300,7 +300,7 @@ def _internal_invariant(
 def split_by(form: Callable[[int], bytes | int], candidates: Labels) -> Labels:
     """Return labels that are equal where candidates and forms both are.
 
-    The form of an item is asked for only if another has the same candidate label.
+    Forms are computed only for items that share their candidate label.
     """
     _, where, counts = np.unique(candidates, return_inverse=True, return_counts=True)
     forms: dict[bytes | int, int] = {}

@@ -1,4 +1,4 @@
-"""A figure of what 2K steps tell apart on random regular graphs, and what not."""
+"""A figure of the pairs that 2K steps tell apart on random regular graphs."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def _over_radii(axes: Any, record: Theorem1Record, degree: int) -> None:
     """Draw the collision rate after 2K steps over K, a line per n."""
     cells = [cell for cell in record.cells if cell.degree == degree]
     for cell, colour in zip(cells, _shades(len(cells)), strict=True):
-        found = [
+        rates = [
             (h.radius, rate(cell.collisions(h, 2 * h.radius), cell.different(h)))
             for h in cell.radii
             if cell.different(h)
         ]
-        shown = [(k, p) for k, p in found if p > 0]
+        shown = [(k, p) for k, p in rates if p > 0]
         axes.plot(
             *zip(*shown, strict=True), color=colour, marker="o", markersize=4,
             label=f"n = {cell.nodes}" + ("" if cell.in_range else ", out of range"),
@@ -100,14 +100,14 @@ def _over_radii(axes: Any, record: Theorem1Record, degree: int) -> None:
 
 def _over_sizes(axes: Any, record: Theorem1Record) -> None:
     """Draw collision rates over ego-net size: own returns, context, and p^size."""
-    own, context, bounds, claim = [], [], [], []
+    returns, context, bounds, claim = [], [], [], []
     for cell in record.cells:
         for h in cell.radii:
             different, size = cell.different(h), cell.ball_mean(h)
             p = rate(cell.collisions(h, 2 * h.radius), different)
             if p == 0:
                 continue
-            own.append((size, p))
+            returns.append((size, p))
             c = rate(cell.context_collisions(h, 2 * h.radius), different)
             if c:
                 context.append((size, c))
@@ -117,7 +117,7 @@ def _over_sizes(axes: Any, record: Theorem1Record) -> None:
             if low > -12:
                 claim.append((size, 10**low))
     for points, marker, colour, label in (
-        (own, "o", _OWN, "p: own returns"),
+        (returns, "o", _OWN, "p: own returns"),
         (context, "s", _CONTEXT, "with the multiset over the ego-net"),
         (bounds, "v", _CONTEXT, "no collision: at most 1 in N"),
         (claim, "_", _CLAIM, "the paper: p to the power of the size"),

@@ -82,7 +82,7 @@ def theorem1_page(record: Theorem1Record, figure: str = "theorem1.png") -> str:
 
 
 def _claimed(record: Theorem1Record) -> list[tuple[Cell, RadiusCounts]]:
-    """Return every cell and K that the theorem speaks of."""
+    """Return every cell and K in the range of the theorem."""
     return [
         (cell, h)
         for cell in record.cells
@@ -146,8 +146,8 @@ def _verdicts(record: Theorem1Record) -> str:
 
 
 def _worst_context(record: Theorem1Record) -> tuple[str, str]:
-    """Return how far the context's rate exceeds the claim most, and where."""
-    best, found = 0.0, ("", "")
+    """Return the largest excess of the context's rate over the claim, and its cell."""
+    best, worst = 0.0, ("", "")
     for cell in record.cells:
         for h in cell.radii:
             c = rate(cell.context_collisions(h, 2 * h.radius), cell.different(h))
@@ -156,21 +156,21 @@ def _worst_context(record: Theorem1Record) -> tuple[str, str]:
                 continue
             excess = -predicted_log10(p, cell.ball_mean(h)) + predicted_log10(c, 1)
             if excess > best:
-                place = f"n = {cell.nodes}, r = {cell.degree}, K = {h.radius}"
-                best, found = excess, (power(excess), place)
-    return found
+                where = f"n = {cell.nodes}, r = {cell.degree}, K = {h.radius}"
+                best, worst = excess, (power(excess), where)
+    return worst
 
 
 def _least_at_bound(record: Theorem1Record) -> str:
-    """Return the smallest share told apart at the theorem's own K, in range."""
-    found = [
+    """Return the smallest share told apart at the theorem's K, in range."""
+    counts = [
         (cell.collisions(h, 2 * h.radius), cell.different(h))
         for cell, h in _at_bound(record)
         if cell.in_range
     ]
-    if not found:
+    if not counts:
         return ""
-    collisions, different = max(found, key=lambda item: item[0] / item[1])
+    collisions, different = max(counts, key=lambda item: item[0] / item[1])
     return percent(different - collisions, different)
 
 
@@ -202,15 +202,15 @@ def summary(record: Theorem1Record) -> str:
             d - cell.collisions(h, t + 1),
             d - cell.context_collisions(h, t),
         ]
-        first, second, third = (percent(part, d) for part in apart)
+        first, second, third = (percent(separated, d) for separated in apart)
         lines.append(f"{h.radius:>3} {d:>15,} {first:>12} {second:>12} {third:>17}")
     return "\n".join(lines)
 
 
 def _at_bound(record: Theorem1Record) -> list[tuple[Cell, RadiusCounts]]:
-    """Return every cell that was looked at with the theorem's own K."""
-    found = [(cell, cell.counts(cell.radius_bound)) for cell in record.cells]
-    return [(cell, h) for cell, h in found if h is not None and cell.different(h)]
+    """Return the cells that have counts for the theorem's K."""
+    cells = [(cell, cell.counts(cell.radius_bound)) for cell in record.cells]
+    return [(cell, h) for cell, h in cells if h is not None and cell.different(h)]
 
 
 def _largest_cells(record: Theorem1Record) -> list[Cell]:
@@ -220,16 +220,16 @@ def _largest_cells(record: Theorem1Record) -> list[Cell]:
 
 
 def _bound_section(record: Theorem1Record) -> str:
-    """Return the table of what happens at the theorem's own K."""
+    """Return the table for the theorem's K."""
     rows = []
     for cell, h in _at_bound(record):
         t, different = 2 * h.radius, cell.different(h)
-        found = cell.collisions(h, t)
+        collisions = cell.collisions(h, t)
         rows.append(
             [str(cell.nodes), str(cell.degree), "yes" if cell.in_range else "no",
-             str(h.radius), f"{different:,}", f"{found:,}",
-             scientific(found, different),
-             f"{cell.nodes * found / different:.2g}",
+             str(h.radius), f"{different:,}", f"{collisions:,}",
+             scientific(collisions, different),
+             f"{cell.nodes * collisions / different:.2g}",
              f"{cell.collisions(h, t + 1):,}"]
         )  # fmt: skip
     head = ["n", "r", "in range", "K", "different pairs", "collisions at 2K", "rate",
@@ -274,14 +274,15 @@ def _context_section(record: Theorem1Record) -> str:
     for cell in _largest_cells(record):
         for h in cell.radii:
             d, t, size = cell.different(h), 2 * h.radius, cell.ball_mean(h)
-            found = cell.collisions(h, t)
-            if not found:
+            collisions = cell.collisions(h, t)
+            if not collisions:
                 continue
             context = cell.context_collisions(h, t)
             rows.append(
                 [str(cell.nodes), str(cell.degree), str(h.radius), f"{size:.1f}",
-                 f"{found / d:.2g}", power(predicted_log10(found / d, size)),
-                 scientific(context, d), f"{context:,}", _effective(found, context, d)]
+                 f"{collisions / d:.2g}", power(predicted_log10(collisions / d, size)),
+                 scientific(context, d), f"{context:,}",
+                 _effective(collisions, context, d)]
             )  # fmt: skip
     head = ["n", "r", "K", "mean size", "p, own returns", "paper: p^size",
             "measured with context", "collisions", "size it is like"]  # fmt: skip
@@ -327,10 +328,10 @@ def _graph_section(record: Theorem1Record) -> str:
         for c in record.cells
     ]  # fmt: skip
     head = ["n", "r", "pairs", *(f"t = {t}" for t in range(2, last + 1))]
-    left = sum(c.graph_alike[-1] - c.graph_isomorphic for c in record.cells)
+    equal = sum(c.graph_alike[-1] - c.graph_isomorphic for c in record.cells)
     return (
         "## Pairs of graphs\n\nTold apart by the multiset of the first t returns of "
-        f"all nodes. After {record.config.steps} steps {left} pairs of non-isomorphic "
+        f"all nodes. After {record.config.steps} steps {equal} pairs of non-isomorphic "
         "graphs are left.\n\n" + _table(head, rows)
     )
 
@@ -341,7 +342,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _growth(record: Theorem1Record) -> str:
-    """Say how n times the rate changes from one n to the next of equal K and r."""
+    """Return a sentence on the growth of n times the rate, for equal K and r."""
     steps = grown = 0
     for (a, h), (b, g) in pairwise(_at_bound(record)):
         if a.degree == b.degree and h.radius == g.radius:
@@ -353,17 +354,17 @@ def _growth(record: Theorem1Record) -> str:
     return f"From one n to the next of equal r and K it grew {grown} of {steps} times."
 
 
-def _effective(own: int, context: int, different: int) -> str:
+def _effective(returns: int, context: int, different: int) -> str:
     """Return the s for which p^s is the rate with context."""
-    if not context or own == different:
+    if not context or returns == different:
         return "–"
-    ratio = math.log(context / different) / math.log(own / different)
+    ratio = math.log(context / different) / math.log(returns / different)
     return f"{ratio:.1f}"
 
 
 def _examples_section() -> str:
     """Return the counterexamples with their returns as fractions."""
-    parts = [
+    sections = [
         "## The smallest counterexamples",
         "Node 0 in each. Copies beside one another bring 48 nodes, which is in the "
         "theorem's range, and change neither walks nor ego-nets.",
@@ -381,43 +382,43 @@ def _examples_section() -> str:
             else "They never differ."
         )
         nodes = example.graphs[0].num_nodes
-        parts.append(
+        sections.append(
             f"**K = {example.radius}, n = {nodes}.** {example.reason} {seen}\n\n"
             f"| graph | {head} |\n| --- |{' --: |' * steps}\n" + "\n".join(rows)
         )
-    return "\n\n".join(parts)
+    return "\n\n".join(sections)
 
 
-def rate(part: int, whole: int) -> float:
+def rate(count: int, total: int) -> float:
     """Return ``part / whole``, or 0 of nothing."""
-    return part / whole if whole else 0.0
+    return count / total if total else 0.0
 
 
-def percent(part: int, whole: int) -> str:
-    """Write a share in percent that never rounds to 0 or 100 what is neither.
+def percent(count: int, total: int) -> str:
+    """Write a share in percent, without rounding to 0 or 100.
 
     Example:
         >>> percent(1, 3), percent(0, 5), percent(5, 5), percent(99999, 100000)
         ('33.3 %', '0 %', '100 %', '99.999 %')
     """
-    if not whole:
+    if not total:
         return "–"
-    if part in (0, whole):
-        return "100 %" if part else "0 %"
-    value = 100 * part / whole
+    if count in (0, total):
+        return "100 %" if count else "0 %"
+    value = 100 * count / total
     near = min(value, 100 - value)
     digits = 1 if near >= 1 else -math.floor(math.log10(near))
     return f"{value:.{digits}f} %"
 
 
-def scientific(part: int, whole: int) -> str:
-    """Write a rate with two digits, and nothing found as what it then is below.
+def scientific(count: int, total: int) -> str:
+    """Write a rate with two digits, or "none in N".
 
     Example:
         >>> scientific(3, 200), scientific(0, 1000)
         ('1.5e-02', 'none in 1,000')
     """
-    return f"{part / whole:.1e}" if part else f"none in {whole:,}"
+    return f"{count / total:.1e}" if count else f"none in {total:,}"
 
 
 def predicted_log10(p: float, size: float) -> float:

@@ -1,4 +1,4 @@
-r"""Exact self-return probabilities of every node, and which nodes share them.
+r"""Exact self-return probabilities of every node, and classes of equal ones.
 
 Half walks: P is reversible, so with :math:`g^{(t)} = P^t D^{-1} e_v`
 
@@ -8,7 +8,7 @@ l returns need ⌈l/2⌉ steps, and these stay within ⌈l/2⌉ of v. All number
 modulo the two primes of :mod:`sekgnn.walks.modular`: equal fractions always have equal
 residues, different ones agree about once in :math:`2^{62}`.
 
-On an r-regular graph three facts bound what the returns of the *whole graph* can know:
+On an r-regular graph three facts bound what returns on the *whole graph* depend on:
 
 * a closed walk of t steps stays within ⌊t/2⌋ of v, and every degree is r, so
   :math:`p_v^1 … p_v^{2K+1}` depend only on the rooted ego-net :math:`G_v^K`;
@@ -175,8 +175,8 @@ def together(*columns: Labels) -> Labels:
     """
     label = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
-        _, place = np.unique(column, return_inverse=True)
-        label = label * (place.max(initial=0) + 1) + place
+        _, number = np.unique(column, return_inverse=True)
+        label = label * (number.max(initial=0) + 1) + number
         _, label = np.unique(label, return_inverse=True)
     return label.astype(np.int64)
 

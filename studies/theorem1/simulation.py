@@ -1,9 +1,9 @@
-r"""Draw random regular graphs, count pairs of nodes, for every n and r.
+r"""Draw random regular graphs and count pairs of nodes, for every n and r.
 
 Ground truth comes from :mod:`studies.theorem1.ego_nets`: a pair of nodes must be told
 apart exactly if its rooted ego-nets :math:`G_u^K` and :math:`H_v^K` are not isomorphic.
-Returns are residues, labels are equal or not, pairs are counted by class; nothing is
-rounded and no pair is left out.
+Returns are residues and pairs are counted by class, so nothing is rounded and no pair
+is left out.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def run_theorem1(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Theorem1Record:
-    """Run the simulation, or what is missing of it.
+    """Run the missing part of the simulation.
 
     Args:
-        config: What to look at.
-        partial: File that keeps finished cells. If it holds some of the same
-            ``config`` and version, only the others are run. It is left in place.
+        config: The settings.
+        partial: File of finished cells. Cells in it of the same ``config`` and version
+            are not run again. It is not removed.
         threads: Number of threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes after every cell.
 
@@ -77,8 +77,8 @@ def run_theorem1(
         if (n, r) not in cells:
             cells[n, r] = run_cell(config, n, r, threads=threads)
             if partial is not None:
-                kept = tuple(cells[key] for key in config.cells if key in cells)
-                text = Theorem1Record(config, kept, versions, commit).to_json()
+                finished = tuple(cells[key] for key in config.cells if key in cells)
+                text = Theorem1Record(config, finished, versions, commit).to_json()
                 with atomic_path(partial) as draft:
                     draft.write_text(text, encoding="utf-8")
         done += n
@@ -91,7 +91,7 @@ def run_theorem1(
 def _finished(
     partial: Path | None, config: Theorem1Config, versions: dict[str, str]
 ) -> dict[tuple[int, int], Cell]:
-    """Return the cells of an interrupted run of the same job."""
+    """Return the cells of an interrupted run with the same settings."""
     if partial is None or not partial.exists():
         return {}
     try:
@@ -109,7 +109,7 @@ def _finished(
 
 
 def draw_graphs(config: Theorem1Config, nodes: int, degree: int) -> PackedGraphs:
-    """Return the random regular graphs of one cell; only the seed, n, r matter."""
+    """Return the random regular graphs of one cell, which depend on seed, n and r."""
     seeds = np.random.SeedSequence(config.seed, spawn_key=(nodes, degree))
     rngs = [np.random.default_rng(s) for s in seeds.spawn(config.graphs)]
     return pack([random_regular_graph(nodes, degree, rng) for rng in rngs])
@@ -154,23 +154,23 @@ def count_cell(
     rooted = np.zeros(packed.num_nodes, dtype=np.int64)
     for radius in config.radii:
         ego = returns(radius)
-        # isomorphic at K means isomorphic at every smaller radius, and all else equal
+        # isomorphism at K implies isomorphism at smaller radii and equal invariants
         near = slice(radius + 1)
         invariants = (*shells.sizes[:, near].T, *shells.inside[:, near].T)
         rooted = rooted_labels(packed, radius, together(rooted, ego[-1], *invariants))
-        found = _count_radius(
+        counts = _count_radius(
             packed, graph, radius, labels, ego, sums[:, radius], rooted, shells
         )
-        radii.append(found)
+        radii.append(counts)
     kinds = _graph_labels(packed, labels)
     graphs = unpack(packed)
     isomorphic = split_by(lambda g: canonical_digest(graphs[g]), kinds[-1])
-    everyone = np.zeros_like(graph)
+    zeros = np.zeros_like(graph)
     return Cell(
         nodes=int(packed.node_ptr[1]),
         degree=degree,
         graphs=packed.num_graphs,
-        pairs=pairs_across(everyone, graph),
+        pairs=pairs_across(zeros, graph),
         alike=tuple(pairs_across(row, graph) for row in labels),
         own_pairs=pairs_within(graph),
         own_alike=tuple(pairs_within(together(row, graph)) for row in labels),
@@ -191,7 +191,7 @@ def _count_radius(
     rooted: Labels,
     shells: Shells,
 ) -> RadiusCounts:
-    """Count everything that depends on K."""
+    """Return the counts that depend on K."""
 
     def across(*columns: Labels) -> int:
         return pairs_across(together(*columns), graph)
@@ -204,8 +204,9 @@ def _count_radius(
     before = np.zeros_like(graph)
     ends = np.arange(1, shells.configurations.shape[2] + 1)
     for k in range(radius):
-        found = shells.configurations[:, k]  # [N, r]
-        edges, after = together(before, found @ ends), together(before, *found.T)
+        configuration = shells.configurations[:, k]  # [N, r]
+        edges = together(before, configuration @ ends)
+        after = together(before, *configuration.T)
         same_edges += across(edges) - across(after)
         same_edges_alike += across(edges, returns) - across(after, returns)
         before = after
@@ -231,7 +232,7 @@ def _count_radius(
 def _graph_labels(
     packed: PackedGraphs, labels: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
-    """Label graphs by the multiset of their nodes' labels, for every t, ``[G]``."""
+    """Label graphs by the multiset of their nodes' labels, ``[G]`` for every t."""
     rows = labels.reshape(len(labels), packed.num_graphs, -1)
     ordered = np.sort(rows, axis=2)
     return [np.unique(row, axis=0, return_inverse=True)[1] for row in ordered]

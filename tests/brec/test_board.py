@@ -127,7 +127,7 @@ def test_a_run_holds_every_row(asked: list[str]) -> None:
 
 def test_an_interrupted_run_goes_on(asked: list[str], tmp_path: Path) -> None:
     partial = tmp_path / "partial.json"
-    whole = run_board(RUNGS, pairs=SMALL)
+    uninterrupted = run_board(RUNGS, pairs=SMALL)
 
     def interrupt(label: str) -> None:
         if label == RUNGS[1].label:
@@ -138,13 +138,13 @@ def test_an_interrupted_run_goes_on(asked: list[str], tmp_path: Path) -> None:
         run_board(RUNGS, pairs=SMALL, partial=partial, progress=interrupt)
     assert asked == ["1wl"]
     assert list(tmp_path.iterdir()) == [partial]
-    (kept,) = from_json(partial.read_text("utf-8"))
-    assert kept.name == "1wl"
+    (saved,) = from_json(partial.read_text("utf-8"))
+    assert saved.name == "1wl"
     asked.clear()
     resumed = run_board(RUNGS, pairs=SMALL, partial=partial)
     assert asked == ["khop(num_hops=2)", "2fwl"]
-    assert resumed == whole
-    assert resumed[0].seconds == kept.seconds
+    assert resumed == uninterrupted
+    assert resumed[0].seconds == saved.seconds
     assert partial.read_text("utf-8") == to_json(resumed)
     asked.clear()
     assert run_board(RUNGS, pairs=SMALL, partial=partial) == resumed
@@ -153,12 +153,12 @@ def test_an_interrupted_run_goes_on(asked: list[str], tmp_path: Path) -> None:
 
 def test_rows_left_out_stay_in_the_file(asked: list[str], tmp_path: Path) -> None:
     partial = tmp_path / "partial.json"
-    whole = run_board(RUNGS, pairs=SMALL, partial=partial)
-    part = run_board(RUNGS[1:2], pairs=SMALL, partial=partial)
-    assert part == whole[1:2]
+    uninterrupted = run_board(RUNGS, pairs=SMALL, partial=partial)
+    second = run_board(RUNGS[1:2], pairs=SMALL, partial=partial)
+    assert second == uninterrupted[1:2]
     assert len(from_json(partial.read_text("utf-8"))) == 3
     asked.clear()
-    assert run_board(RUNGS, pairs=SMALL, partial=partial) == whole
+    assert run_board(RUNGS, pairs=SMALL, partial=partial) == uninterrupted
     assert asked == []
 
 

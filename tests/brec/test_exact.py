@@ -26,10 +26,10 @@ def test_each_pair_has_the_verdict_of_compare(test: str) -> None:
     assert [(p.index, p.category) for p in score.pairs] == [
         (p.index, p.category) for p in PAIRS
     ]
-    for found, pair in zip(score.pairs, PAIRS, strict=True):
+    for result, pair in zip(score.pairs, PAIRS, strict=True):
         verdict = compare(pair.first, pair.second, test)
-        assert (found.round, found.separated) == (verdict.round, verdict.separated)
-        assert found.seconds >= 0
+        assert (result.round, result.separated) == (verdict.round, verdict.separated)
+        assert result.seconds >= 0
     assert score.separated == sum(p.separated for p in score.pairs)
     assert score.failures == 0
     assert score.settings["tests"] == plain([TESTS[test]().to_dict()])
@@ -182,13 +182,13 @@ def test_all_pairs_by_default(data_root: Path) -> None:
 def test_later_tests_see_what_earlier_ones_leave() -> None:
     """1-WL separates the fourth pair, 2-FWL all but the third, which 3-FWL does."""
     stairs = (OneWL(), TwoFWL())
-    alone = {each.name: score_exact(each, pairs=PAIRS, copies=1) for each in stairs}
+    alone = {test.name: score_exact(test, pairs=PAIRS, copies=1) for test in stairs}
     score = score_exact("3fwl", after=stairs, pairs=PAIRS, copies=1)
     assert [pair.separated for pair in score.pairs] == [True] * 4
     assert score.pairs[3].round == alone["1wl"].pairs[3].round
     for i in (0, 1):
         assert score.pairs[i].round == alone["2fwl"].pairs[i].round
     assert score.failures == 0
-    asked = [each.to_dict() for each in (*stairs, ThreeFWL())]
+    asked = [test.to_dict() for test in (*stairs, ThreeFWL())]
     assert score.settings["tests"] == plain(asked)
     assert score.model == "1wl, then 2fwl, then 3fwl"

@@ -27,7 +27,7 @@ def test_an_interrupted_run_ends_with_the_same_result(tmp_path: Path) -> None:
         made += 1
         return SmallGIN(random_width=4)
 
-    whole = score(make_model, pairs=PAIRS, protocol=SHORT)
+    uninterrupted = score(make_model, pairs=PAIRS, protocol=SHORT)
 
     def interrupt(done: int, total: int) -> None:
         if done == 2:
@@ -48,17 +48,17 @@ def test_an_interrupted_run_ends_with_the_same_result(tmp_path: Path) -> None:
         record=record,
         progress=lambda done, total: calls.append((done, total)),
     )
-    assert resumed == whole
+    assert resumed == uninterrupted
     assert made == 2  # one to print, one for the pair that was left
     assert calls == [(2, 3), (3, 3)]
 
 
 def test_a_record_may_grow_and_serve_a_part(tmp_path: Path) -> None:
     last = score(SmallGIN, pairs=PAIRS[2:], protocol=SHORT, record=tmp_path)
-    whole = score(SmallGIN, pairs=PAIRS, protocol=SHORT, record=tmp_path)
-    assert whole.pairs[2:] == last.pairs
-    part = score(SmallGIN, pairs=PAIRS[1:2], protocol=SHORT, record=tmp_path)
-    assert part.pairs == whole.pairs[1:2]
+    uninterrupted = score(SmallGIN, pairs=PAIRS, protocol=SHORT, record=tmp_path)
+    assert uninterrupted.pairs[2:] == last.pairs
+    second = score(SmallGIN, pairs=PAIRS[1:2], protocol=SHORT, record=tmp_path)
+    assert second.pairs == uninterrupted.pairs[1:2]
 
 
 @pytest.mark.usefixtures("one_thread")

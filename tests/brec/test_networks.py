@@ -41,18 +41,18 @@ def test_gin_tells_nothing_apart() -> None:
 
 
 def test_compiling_kernels_is_not_counted() -> None:
-    known: dict[str, Any] = {}
-    exec("def f(x): return (x * x).cumsum()", known)  # typed in: it is in no cache
+    namespace: dict[str, Any] = {}
+    exec("def f(x): return (x * x).cumsum()", namespace)  # typed in: it is in no cache
 
     def make() -> SmallGIN:
-        kernel(known["f"])(np.ones(3))
+        kernel(namespace["f"])(np.ones(3))
         return SmallGIN()
 
     compiled, at, begin = compile_seconds(), cpu_clock(), time.process_time()
-    found = compare(make, PAIRS[0], SHORT)
-    own, all_of_it = cpu_clock() - at, time.process_time() - begin
-    assert compile_seconds() > compiled and own < all_of_it
-    assert found.seconds <= own + 1e-3
+    result = compare(make, PAIRS[0], SHORT)
+    cpu_seconds, process_seconds = cpu_clock() - at, time.process_time() - begin
+    assert compile_seconds() > compiled and cpu_seconds < process_seconds
+    assert result.seconds <= cpu_seconds + 1e-3
 
 
 def test_the_loss_is_the_cosine_above_the_margin() -> None:
@@ -103,14 +103,16 @@ def test_both_statistics_are_those_of_the_outputs() -> None:
             return seen[-1]
 
     (pair,) = score(Noise, pairs=PAIRS[:1]).pairs
-    found = []
-    for part in (seen[:4], seen[4:]):  # 64 copies of both graphs, then of one
-        z = torch.cat(part).numpy()
+    statistics = []
+    for copies in (seen[:4], seen[4:]):  # 64 copies of both graphs, then of one
+        z = torch.cat(copies).numpy()
         d = z[0::2] - z[1::2]
-        found.append(d.mean(0) @ np.linalg.inv(np.cov(d, rowvar=False)) @ d.mean(0))
-    assert (pair.released_t2, pair.released_reliability) == pytest.approx(found)
-    assert pair.t2 == pytest.approx(32 * found[0])
-    assert pair.t2_reliability == pytest.approx(32 * found[1])
+        statistics.append(
+            d.mean(0) @ np.linalg.inv(np.cov(d, rowvar=False)) @ d.mean(0)
+        )
+    assert (pair.released_t2, pair.released_reliability) == pytest.approx(statistics)
+    assert pair.t2 == pytest.approx(32 * statistics[0])
+    assert pair.t2_reliability == pytest.approx(32 * statistics[1])
 
 
 def test_the_precision_is_the_models() -> None:
@@ -128,8 +130,8 @@ def test_the_precision_is_the_models() -> None:
     assert pair.spread < 1e-12
     (single,) = score(SmallGIN, pairs=PAIRS[:1], protocol=SHORT).pairs
     assert single.epsilon == 1e-6
-    given = replace(SHORT, epsilon=1e-3)
-    assert score(SmallGIN, pairs=PAIRS[:1], protocol=given).pairs[0].epsilon == 1e-3
+    protocol = replace(SHORT, epsilon=1e-3)
+    assert score(SmallGIN, pairs=PAIRS[:1], protocol=protocol).pairs[0].epsilon == 1e-3
 
 
 def test_inputs_are_fitted_before_training_on_both_graphs() -> None:
@@ -250,11 +252,11 @@ def test_same_seed_same_numbers() -> None:
         return score(lambda: SmallGIN(random_width=8), pairs=PAIRS, protocol=protocol)
 
     with torch.random.fork_rng([]):
-        one = run(1)
+        first = run(1)
         torch.manual_seed(99)  # what the caller did before must not matter
         two, other = run(1), run(2)
-    assert one == two
-    for a, b in zip(one.pairs, other.pairs, strict=True):
+    assert first == two
+    for a, b in zip(first.pairs, other.pairs, strict=True):
         assert (a.t2, a.t2_reliability, a.loss) != (b.t2, b.t2_reliability, b.loss)
 
 
@@ -335,9 +337,9 @@ def test_reliability_copies_are_of_one_graph_and_either_occurs() -> None:
     seen = set()
     for seed in range(12):
         _, same = draw_copies(PAIRS[0], 3, np.random.default_rng(seed))
-        which = [isomorphic(g, HEXAGON) for g in same]
-        assert len(set(which)) == 1
-        seen.add(which[0])
+        hexagons = [isomorphic(g, HEXAGON) for g in same]
+        assert len(set(hexagons)) == 1
+        seen.add(hexagons[0])
     assert seen == {True, False}
 
 

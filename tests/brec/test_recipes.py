@@ -107,19 +107,19 @@ def test_a_recipe_is_complete() -> None:
 
 def test_rows_are_kept_and_grow(tmp_path: Path) -> None:
     output = tmp_path / "t.json"
-    whole = row(recipe("gin"), output)
-    part = row(recipe("gin"), output, pairs=PAIRS[1:2])
+    first = row(recipe("gin"), output)
+    second = row(recipe("gin"), output, pairs=PAIRS[1:2])
     assert not output.exists()
-    output.write_text(to_json(part))
+    output.write_text(to_json(second))
     other = row(recipe("gin"), output, "b", pairs=PAIRS[:1], subset=(0, 2))
     output.write_text(to_json(other))
     assert from_json(to_json(other)) == other
     grown = row(recipe("gin"), output, pairs=PAIRS[::-1])
-    assert [each.name for each in grown] == ["a", "b"]
-    assert grown == (*whole, other[1])
+    assert [score.name for score in grown] == ["a", "b"]
+    assert grown == (*first, other[1])
     output.write_text(to_json(grown))
     again = row(recipe("gin"), output, subset=(1,))  # nothing left to do
-    assert again[0] == replace(whole[0], subset=(1,))
+    assert again[0] == replace(first[0], subset=(1,))
     assert [p.index for p in again[0].outside.pairs] == [0, 2]
 
 
@@ -129,11 +129,11 @@ def test_a_name_stands_for_one_recipe(tmp_path: Path) -> None:
     for folder in (pairs_folder(output, "a"), *tmp_path.glob("*.partial/.lock")):
         assert folder.exists()
     before = output.read_bytes()
-    for made, what in (
+    for made, key in (
         (recipe("gin", hidden_channels=9), "model"),
         (recipe("gin", "float64"), "dtype"),
     ):
-        with pytest.raises(ConfigError, match=f"another {what}"):
+        with pytest.raises(ConfigError, match=f"another {key}"):
             row(made, output)
     with pytest.raises(ConfigError, match="another protocol"):
         row(recipe("gin"), output, protocol=replace(SHORT, seed=1))

@@ -14,6 +14,9 @@ import torch
 from safetensors.torch import load_file
 from tests.cli.conftest import Run
 
+from sekgnn.training import load
+from sekgnn.training.config import RunConfig
+from sekgnn.training.run_folder import read_config
 from sekgnn.training.run_record import RunRecord
 
 pytest.importorskip("rdkit")
@@ -433,7 +436,7 @@ def test_messages_name_the_likely_cause(run: Run, data: Path, tmp_path: Path) ->
     assert "decimal comma: write 0.5" in message("y", commas)
     assert "decimal comma" in message("y", ["1,5", "2,5"])  # few enough for classes
     assert "such as a unit" in message("y", [f"{i} mg" for i in range(40)])
-    assert "It is a bound" in message("y", [f"<{i}" for i in range(40)])
+    assert "It is a bound" in message("y", [f"~{i}" for i in range(40)])
     assert "leave the field empty" in message("y", [f"n.d. {i}" for i in range(40)])
     rows = molecules()
     for i, row in enumerate(rows):
@@ -448,6 +451,102 @@ def test_messages_name_the_likely_cause(run: Run, data: Path, tmp_path: Path) ->
     assert "Did you mean 'mass [g/mol]'" in refused(
         run, "train", data, *RIDGE, "--target", "mass", "-o", tmp_path / "no"
     )
+
+
+def test_censored_values(run: Run, data: Path, tmp_path: Path) -> None:
+    """Networks learn from bounds; metrics and trees know exact values only."""
+    rows = molecules()
+    for i, row in enumerate(rows):
+        row["size"] = 10.0 + 3 * row["smiles"].count("C") + (i % 3) / 8
+        row["known"] = row["size"] if row["size"] < 27 else ""
+        row["censored"] = row["known"] or ">45"  # far off: what bounds teach shows
+    bounds = sum(row["known"] == "" for row in rows)
+    assert 5 < bounds < 40
+    write(data, rows)
+    parts = ("--val-fraction", 0.2, "--test-fraction", 0.2)
+
+    def predicted(name: str, target: str) -> Any:
+        place = tmp_path / name
+        words = (*SMALL[:-1], "--epochs", 60, *parts, "-o", place)
+        text = ok(run, "train", data, "--target", target, *words)
+        said = f"data: {bounds} values of 'censored' are bounds (first >45, row "
+        assert (said in text) == (target == "censored")
+        ok(run, "predict", place, data, "-o", tmp_path / "out.csv", "-q")
+        column = f"predicted {target}"
+        return np.array([float(row[column]) for row in table(tmp_path / "out.csv")])
+
+    hidden = np.array([row["known"] == "" for row in rows])
+    without, taught = predicted("without", "known"), predicted("taught", "censored")
+    assert taught[hidden].mean() > 38 > 33 > without[hidden].mean()
+    record = RunRecord.load(tmp_path / "taught")
+    assert sum(len(part) for part in record.folds[0].split.values()) == len(rows)
+    tests = table(tmp_path / "taught" / "predictions.csv")
+    exact = [row for row in tests if row["true censored"]]
+    assert 0 < len(exact) < len(tests)
+    errors = [abs(float(r["true censored"]) - float(r["predicted censored"]))
+              for r in exact]  # fmt: skip
+    mae = record.folds[0].metrics["test_mae"]
+    assert mae == pytest.approx(np.mean(errors), rel=1e-5)
+    for model in ("ridge", "forest"):
+        more = ("--model", model, "--encoding", "none", *parts, "--quiet")
+        ok(run, "train", data, "--target", "censored", *more, "-o", tmp_path / model)
+    measured = json.loads(ok(run, "evaluate", tmp_path / "taught", data, "--json"))
+    errors = np.abs(taught - [row["size"] for row in rows])[~hidden]
+    assert measured["metrics"]["mae"] == pytest.approx(errors.mean(), rel=1e-4)
+
+
+def test_several_molecules_per_row(run: Run, tmp_path: Path) -> None:
+    """Solute and solvent are one graph whose atoms know their column."""
+    pieces = ["CCO", "CCN", "CCC", "CCCO", "CC(C)O", "OCCO", "CCl", "[Na+].[Cl-]"]
+    atoms_of = {text: sum(map(str.isupper, text)) for text in pieces}
+    rows = [
+        {"solute": a, "solvent": b, "y": 1.25 * atoms_of[a] - 3.5 * atoms_of[b]}
+        for a in pieces
+        for b in pieces
+    ]
+    data = write(tmp_path / "pairs.csv", rows)
+    place, out = tmp_path / "run", tmp_path / "out.csv"
+    words = ("train", data, "--target", "y", "--smiles", "solute", "solvent",
+             "--val-fraction", 0.2, "--test-fraction", 0.2)  # fmt: skip
+    text = ok(run, *words, *RIDGE[:-1], "-o", place)
+    assert "data: 15 molecules of several parts" in text  # salts alone
+    (fold,) = RunRecord.load(place).folds
+    assert fold.metrics["test_mae"] < 0.3  # as columns are told apart
+    ok(run, "predict", place, data, "-o", out, "-q")
+    first = table(out)
+    assert [*first[0]] == ["solute", "solvent", "y", "predicted y"]
+    turned = ("--smiles", "solvent", "solute")
+    ok(run, "predict", place, data, "-o", out, "-q", *turned)
+    swap = {(row["solvent"], row["solute"]): row["predicted y"] for row in table(out)}
+    for row in first:
+        wanted = float(swap[row["solute"], row["solvent"]])
+        assert float(row["predicted y"]) == pytest.approx(wanted, abs=1e-4)
+    model = load(place)
+    pair = model.predict([("OCCO", "CCC")])[0]
+    (same,) = [r for r in first if (r["solute"], r["solvent"]) == ("OCCO", "CCC")]
+    assert pair == pytest.approx(float(same["predicted y"]), abs=1e-4)
+    tested = table(place / "predictions.csv")
+    chosen = rows[int(tested[0]["graph"])]
+    assert tested[0]["smiles"] == f"{chosen['solute']}.{chosen['solvent']}"
+    explained = tmp_path / "explained"
+    ok(run, "explain", place, data, "-o", explained, "-q")
+    atoms = table(explained / "atoms.csv")
+    whole = sum(atoms_of[a] + atoms_of[b] for a in pieces for b in pieces)
+    assert len(atoms) == whole + len(rows)  # a constant for each
+    assert "CCO.CCN" in (explained / "explanation.html").read_text("utf-8")
+    trees = ("--model", "forest", "--descriptors", "rdkit+morgan", "--jobs", 1, "-q")
+    ok(run, *words, *trees, "-o", tmp_path / "forest")
+    settings = RunConfig.from_dict(read_config(place / "config.yaml"))
+    assert settings.smiles == ("solute", "solvent")
+    rows[3]["solvent"] = "C("
+    write(data, rows)
+    message = refused(run, *words, *RIDGE, "-o", tmp_path / "no")
+    assert "columns 'solute', 'solvent' cannot be read" in message
+    assert "'CCO and C('" in message
+    ok(run, "predict", place, data, "-o", out, "-q", "--skip-invalid")
+    assert [row["predicted y"] == "" for row in table(out)].index(True) == 3
+    alone = refused(run, "predict", place, data, "--smiles", "solute", "-o", out)
+    assert "component_1" in alone
 
 
 def test_fine_tuning(run: Run, data: Path, tmp_path: Path) -> None:

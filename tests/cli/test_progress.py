@@ -55,3 +55,33 @@ def test_a_bar_on_stderr(
     for words in ("first [iso]", "second", "second: 7"):
         assert words in screen.getvalue()
     assert capsys.readouterr().out == ""
+
+
+def test_what_goes_on_within_a_stage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Below the bar in a terminal; in a log file with the line, or if work is long."""
+    now = iter([0.0, 1.0, 40.0, 41.0, 45.0])
+    monkeypatch.setattr("sekgnn.cli.printing.monotonic", lambda: next(now))
+    with progress_stages() as stage:
+        move = stage("training")
+        assert move is not None
+        stage.begin("network 1 of 3")
+        stage.detail("epoch 2 of 60: training loss 0.5")
+        move(2, 8)
+        stage.begin("forest")
+        move(8, 8)
+    assert capsys.readouterr().err.splitlines() == [
+        "training: 2 of 8 (25 %) after 40 s; network 1 of 3, "
+        "epoch 2 of 60: training loss 0.5",
+        "training: forest begins after 41 s",
+    ]
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    with progress_stages() as stage:
+        stage("training")
+        stage.begin("network 1 of 3")
+        stage.detail("epoch 2 of 60: training loss 0.5")
+    assert "network 1 of 3, epoch 2 of 60: training loss 0.5" in screen.getvalue()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.reports.run_records import folds, holdout, save
@@ -29,6 +32,38 @@ def test_end_to_end(run: Run, tmp_path: Path) -> None:
     page = (out / "report.html").read_text(encoding="utf-8")
     assert page.count("<img") == 5
     assert (out / "table.md").read_text(encoding="utf-8").count("\n| ") == 6
+
+
+def test_a_regression_is_ranked_and_stands_beside_its_baselines(
+    run: Run, tmp_path: Path
+) -> None:
+    """Highest predictions with their true ranks, rho, RMSE and R²; every baseline."""
+    record = holdout(metrics={"test_mae": 0.3, "test_rmse": 0.4, "test_r2": 0.9})
+    (fold,) = record.folds
+    tables: dict[str, dict[str, Any]] = {
+        "ridge": {"test_mae": 0.5, "test_rmse": 0.6, "test_r2": None,
+                  "val_mae": 0.4, "paired_error": 0.125},
+        "forest": {"test_mae": 0.25, "test_rmse": 0.5, "test_r2": 0.8, "val_mae": 0.5},
+    }  # fmt: skip
+    known = {"metric": "test_mae", "each": {"ridge": 0.5, "forest": 0.25},
+             "model": "ridge", "value": 0.5, "error": 0.125}  # fmt: skip
+    record = replace(record, folds=(replace(fold, baseline=tables),), baseline=known)
+    rows: list[list[object]] = [
+        [5, 1, 1.0, 2.0],
+        [6, 1, 3.0, 4.0],
+        [7, 1, 2.0, 1.0],
+        [8, 1, "", 9.0],
+    ]
+    folder = save(record, tmp_path / "one", HEAD, rows)
+    run("report", folder, "-o", tmp_path / "out", code=0)
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", re.sub("</?span[^>]*>", "", page))
+    text = " ".join(cells)
+    assert "this model 0.3 0.4 0.9" in text
+    assert "ridge 0.5 0.6 – -0.2 ± 0.125" in text
+    assert "forest 0.25 0.5 0.8 +0.05" in text and "+0.05 ±" not in text
+    assert "1 6 4 3 1 2 5 2 1 3 3 7 1 2 2" in text  # rank, graph, predicted, true, rank
+    assert "true order: 0.500, over 3 test graphs" in page
 
 
 def test_json_holds_the_rows(run: Run, tmp_path: Path) -> None:

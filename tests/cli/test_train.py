@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -202,3 +203,18 @@ def test_numbers_of_a_batch_system_mean_nothing_to_one_device(
     assert "run folder: out" in result.stdout
     assert RunRecord.load(tmp_path / "out").device.endswith(", 1 threads")
     assert (tmp_path / "out" / "model.safetensors").is_file()
+
+
+def test_progress_says_which_model_and_how_far(
+    run: Run, molecules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Networks of a blend, their epochs, loss and metric; then trees and baselines."""
+    monkeypatch.setattr("sekgnn.cli.printing.SECONDS_BETWEEN_LINES", 0)
+    words = ("--model", "gin", "--epochs", 2, "--ensemble", 2, "--blend", "forest")
+    result = run("train", molecules, "--target", "mass", *words, code=0)
+    assert "training: network 2 of 2 begins" in result.stderr
+    line = r"; network 2 of 2, epoch 1 of 2: training loss [\d.]+, val_mae [\d.]+"
+    assert re.search(line, result.stderr), result.stderr
+    assert "training: forest begins" in result.stderr
+    assert "training: baseline ridge begins" in result.stderr
+    assert "baseline forest" not in result.stderr  # the blend has it

@@ -69,12 +69,12 @@ def test_graphs_that_occur_twice(brec: BREC) -> None:
 
 @pytest.mark.dataset
 def test_disconnected_graphs(brec: BREC) -> None:
-    parted = Counter(
+    disconnected = Counter(
         pair.category
         for pair in brec
         if not all(to_igraph(g).is_connected() for g in (pair.first, pair.second))
     )
-    assert parted == {"basic": 4, "extension": 3, "cfi": 3}
+    assert disconnected == {"basic": 4, "extension": 3, "cfi": 3}
 
 
 def test_selection_keeps_the_order() -> None:
@@ -98,12 +98,12 @@ def test_upstreams_files_hold_the_same_pairs(brec: BREC, tmp_path: Path) -> None
     raw.mkdir(parents=True)
     start = 0
     for number, (name, count) in enumerate(RAW.items()):
-        part = np.array(texts[start : start + count], "S" if number % 2 else "U")
+        array = np.array(texts[start : start + count], "S" if number % 2 else "U")
         in_rows = name in ("regular", "extension", "cfi")
-        np.save(raw / f"{name}.npy", part.reshape(-1, 2) if in_rows else part)
+        np.save(raw / f"{name}.npy", array.reshape(-1, 2) if in_rows else array)
         start += count
-    for place in (raw, tmp_path / "clone"):
-        assert list(BREC(place)) == list(brec)
+    for folder in (raw, tmp_path / "clone"):
+        assert list(BREC(folder)) == list(brec)
     file = tmp_path / "brec_v3.npy"  # sparse: copies that are not read are left empty
     longest = max(map(len, texts))
     copies = np.lib.format.open_memmap(file, "w+", f"S{longest}", (51_200,))
@@ -129,12 +129,12 @@ def test_upstreams_files_are_not_unpickled(tmp_path: Path) -> None:
             return (file.unlink, ())
 
     np.save(file, np.array([Bomb()], dtype=object), allow_pickle=True)
-    with pytest.raises(GraphInputError, match="no array of strings"):
+    with pytest.raises(GraphInputError, match="not an array of strings"):
         BREC(file)
     np.save(file, np.array([b"Bw", b"B_"]))
     with pytest.raises(GraphInputError, match=r"2 values.* expected 51200"):
         BREC(file)
-    whole = file.read_bytes()
-    file.write_bytes(whole.replace(b"(2,)", b"(9,)"))  # promises more than there is
-    with pytest.raises(GraphInputError, match="no array of strings"):
+    content = file.read_bytes()
+    file.write_bytes(content.replace(b"(2,)", b"(9,)"))  # promises more than there is
+    with pytest.raises(GraphInputError, match="not an array of strings"):
         BREC(file)

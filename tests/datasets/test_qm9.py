@@ -49,11 +49,11 @@ def rows() -> list[dict[str, Any]]:
 
 def write(folder: Path, table: list[dict[str, Any]], names: list[str]) -> Path:
     folder.mkdir(exist_ok=True)
-    for part in range(3):
-        with (folder / f"qm9_part{part + 1}.csv").open("w", newline="") as file:
+    for number in range(3):
+        with (folder / f"qm9_part{number + 1}.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, names, quoting=csv.QUOTE_NONNUMERIC)
             writer.writeheader()
-            writer.writerows(table[2 * part : 2 * part + 2])
+            writer.writerows(table[2 * number : 2 * number + 2])
     return folder
 
 
@@ -108,11 +108,11 @@ def test_positions_follow_the_atoms_of_the_smiles(
 ) -> None:
     """In whatever order the table has them, also with equal elements (here H, H)."""
     symbols, smiles = "CNHHH", "C=N"  # two hydrogens on C, the last on N
-    places = np.array([[0, 0, 0], [1.27, 0, 0], [-0.6, 0.9, 0], [-0.6, -0.9, 0],
+    positions = np.array([[0, 0, 0], [1.27, 0, 0], [-0.6, 0.9, 0], [-0.6, -0.9, 0],
                        [1.7, 0.9, 0]])  # fmt: skip
     row = {**rows()[0], "SMILES": smiles, "N_atoms": len(symbols)}
     row["Elements"] = str([symbols[i] for i in order])
-    row["XYZ_Ang"] = str(places[order].tolist()).replace("0.0", "0.")  # as qm9pack
+    row["XYZ_Ang"] = str(positions[order].tolist()).replace("0.0", "0.")  # as qm9pack
     folder = write(tmp_path / "qm9", [row, *rows()[1:]], COLUMNS)
     data = small(folder)[0]
     lengths = (data.pos[data.edge_index[0]] - data.pos[data.edge_index[1]]).norm(dim=1)
@@ -121,15 +121,15 @@ def test_positions_follow_the_atoms_of_the_smiles(
 
 
 def test_without_hydrogens_the_rest_is_the_same(folder: Path, small: Any) -> None:
-    whole, heavy = (small(folder, hydrogens=choice) for choice in (True, False))
-    assert (whole.name, heavy.name) == ("QM9", "QM9_heavy")
-    for old, new in zip(whole, heavy, strict=True):
-        kept = old.x[:, 0] == 0
+    full, heavy = (small(folder, hydrogens=choice) for choice in (True, False))
+    assert (full.name, heavy.name) == ("QM9", "QM9_heavy")
+    for old, new in zip(full, heavy, strict=True):
+        mask = old.x[:, 0] == 0
         edges, attr = subgraph(
-            kept, old.edge_index, old.edge_attr, True, num_nodes=old.num_nodes
+            mask, old.edge_index, old.edge_attr, True, num_nodes=old.num_nodes
         )
-        assert new.num_nodes == int(kept.sum()) == len(new.x)
-        for name, value in (("x", old.x[kept]), ("pos", old.pos[kept]),
+        assert new.num_nodes == int(mask.sum()) == len(new.x)
+        for name, value in (("x", old.x[mask]), ("pos", old.pos[mask]),
                             ("edge_index", edges), ("edge_attr", attr),
                             ("y", old.y)):  # fmt: skip
             assert new[name].tolist() == value.tolist(), name
@@ -155,14 +155,16 @@ def test_the_cache_holds_the_same(
     first, again = small(folder), small(folder)
     assert len(built) == 1 and first.fingerprint() == again.fingerprint()
     (file,) = own_cache.glob("qm9-*")
-    whole = file.read_bytes()
-    changed = bytearray(whole)
+    intact = file.read_bytes()
+    changed = bytearray(intact)
     changed[-70] ^= 1  # among the targets
-    for content in (whole[:50], changed):
+    for content in (intact[:50], changed):
         file.write_bytes(content)
         with pytest.warns(CacheWarning, match=r"qm9-.* is not used, .* made again"):
-            made = small(folder)
-        assert made.fingerprint() == first.fingerprint() == small(folder).fingerprint()
+            rebuilt = small(folder)
+        assert (
+            rebuilt.fingerprint() == first.fingerprint() == small(folder).fingerprint()
+        )
     assert len(built) == 3
     write(folder, [{**rows()[0], "HOMO_au": 9.0}, *rows()[1:]], COLUMNS)
     assert small(folder)[0].y[0, 2] == 9.0 and len(built) == 4
@@ -194,17 +196,17 @@ def test_wrong_rows_are_named(
 
 
 def test_wrong_files_are_named(folder: Path, small: Any) -> None:
-    part = folder / "qm9_part2.csv"
-    text = part.read_text()
-    part.write_bytes(b"\xef\xbb\xbf" + text.replace("\r\n", "\n").encode())
+    file = folder / "qm9_part2.csv"
+    text = file.read_text()
+    file.write_bytes(b"\xef\xbb\xbf" + text.replace("\r\n", "\n").encode())
     assert len(small(folder)) == 6  # a byte order mark does no harm
-    part.write_text(text[:-30])
+    file.write_text(text[:-30])
     with pytest.raises(GraphInputError, match=r"line 3: \d+ fields"):
         small(folder)
-    part.write_text(text.replace("R2_bohr2", "R2"))
+    file.write_text(text.replace("R2_bohr2", "R2"))
     with pytest.raises(GraphInputError, match="no column 'R2_bohr2'"):
         small(folder)
-    part.unlink()
+    file.unlink()
     with pytest.raises(DataNotFoundError, match=r"qm9_part2\.csv does not exist"):
         small(folder)
 

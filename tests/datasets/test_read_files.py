@@ -55,8 +55,8 @@ def test_kinds_and_batches(table: Path) -> None:
     assert (task.kind, task.classes, task.num_outputs) == ("binary", ("a", "b"), 2)
     loader: Any = DataLoader(task, batch_size=4)
     assert next(iter(loader)).y.tolist() == [0, 1, 0, 1]
-    known = read_task(table, "group", classes=["b", "a"])
-    assert [data.y.item() for data in known] == [1, 0, 1, 0]
+    ordered = read_task(table, "group", classes=["b", "a"])
+    assert [data.y.item() for data in ordered] == [1, 0, 1, 0]
     loader = DataLoader(read_task(table, ["y", "toxic"]), batch_size=4)
     batch = next(iter(loader))
     assert batch.y.shape == batch.y_mask.shape == (4, 2)
@@ -258,13 +258,13 @@ FILES = {  # a triangle, a path of two nodes and an isolated one, twice
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for part, text in FILES.items():
-        (tmp_path / f"OWN_{part}.txt").write_text(text)
+    for suffix, text in FILES.items():
+        (tmp_path / f"OWN_{suffix}.txt").write_text(text)
     return tmp_path
 
 
-def change(folder: Path, part: str, text: str | None) -> Path:
-    file = folder / f"OWN_{part}.txt"
+def change(folder: Path, suffix: str, text: str | None) -> Path:
+    file = folder / f"OWN_{suffix}.txt"
     if text is None:
         file.unlink()
     else:
@@ -324,8 +324,8 @@ def test_edge_labels(folder: Path) -> None:
     assert task[1].edge_attr.tolist() == [[0, 0, 1]] * 2
     assert task[2].edge_attr.tolist() == [[0, 1, 0]] * 2
     assert task[3].edge_attr.shape == (0, 3)
-    known = read_task(folder, undirected="add", edge_labels=[7, 2, 0, 1])
-    assert known[1].edge_attr.tolist() == [[1, 0, 0, 0]] * 2
+    with_unused = read_task(folder, undirected="add", edge_labels=[7, 2, 0, 1])
+    assert with_unused[1].edge_attr.tolist() == [[1, 0, 0, 0]] * 2
     with pytest.raises(GraphInputError, match="line 4: edge label 7"):
         read_task(folder, undirected="add", edge_labels=[0, 2])
     for text, message in (
@@ -338,7 +338,7 @@ def test_edge_labels(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "text", "message"),
+    ("suffix", "text", "message"),
     [
         ("graph_labels", "1\n-1\n1\n", "3 lines for 4 graphs"),
         ("graph_labels", "1\n1\n1\n1\n", r"target 'y'.*'multiclass'.*two"),
@@ -350,7 +350,7 @@ def test_edge_labels(folder: Path) -> None:
     ],
 )
 def test_wrong_files_of_folders_are_named(
-    part: str, text: str | None, message: str, folder: Path
+    suffix: str, text: str | None, message: str, folder: Path
 ) -> None:
     with pytest.raises(GraphInputError, match=message):
-        read_task(change(folder, part, text))
+        read_task(change(folder, suffix, text))

@@ -32,8 +32,8 @@ def test_folder(tmp_path: Path) -> None:
 
 def data(y: Any = None, **more: Any) -> Data:
     edges = torch.tensor([[0, 1], [1, 0]])
-    rest: dict[str, Any] = {"edge_index": edges, "num_nodes": 3, **more}
-    return Data(**rest) if y is None else Data(y=torch.tensor(y), **rest)
+    fields: dict[str, Any] = {"edge_index": edges, "num_nodes": 3, **more}
+    return Data(**fields) if y is None else Data(y=torch.tensor(y), **fields)
 
 
 def test_pyg_classes_and_features() -> None:

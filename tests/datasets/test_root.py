@@ -88,8 +88,8 @@ def test_a_file_with_other_content_is_refused(tmp_path: Path) -> None:
     path = tmp_path / file.path
     path.parent.mkdir()
     path.write_bytes(b"Bw\n")
-    found = "8e71b38f493557683524eb45ca8f814efe19aa3c9d7e946c42a25658f532618e"
-    with pytest.raises(GraphInputError, match=f"{found}, expected {file.sha256}"):
+    digest = "8e71b38f493557683524eb45ca8f814efe19aa3c9d7e946c42a25658f532618e"
+    with pytest.raises(GraphInputError, match=f"{digest}, expected {file.sha256}"):
         SR25(tmp_path)
 
 

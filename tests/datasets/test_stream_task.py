@@ -77,29 +77,29 @@ def test_chunks_of_tables_are_the_task(
     file = write_table(tmp_path_factory.mktemp("s") / f"a{suffix}", texts, end)
     left_out: list[Any] = []
     options: dict[str, Any] = {"skip_invalid": True, "add_hydrogens": hydrogens}
-    told = left_out.append
-    chunks = list(stream_task(file, chunk_size=size, on_invalid=told, **options))
+    callback = left_out.append
+    chunks = list(stream_task(file, chunk_size=size, on_invalid=callback, **options))
     assert_together(chunks, read_task(file, **options))
     bad = [i for i, text in enumerate(texts) if text in ("C1C", "", "x")]
     assert [row[0] for row in left_out] == [i + 1 for i in bad]
     valid = [i for i in range(len(texts)) if i not in bad]
     assert [row for chunk in chunks for row in chunk.rows] == [i + 1 for i in valid]
-    kept = [text for chunk in chunks for text in chunk.texts or ()]
-    assert kept == [texts[i] for i in valid]
+    texts_read = [text for chunk in chunks for text in chunk.texts or ()]
+    assert texts_read == [texts[i] for i in valid]
     assert [len(chunk) for chunk in chunks[:-1]] == [size] * (len(chunks) - 1)
 
 
 def test_chunks_of_a_folder_are_the_graphs_without_their_labels(tmp_path: Path) -> None:
     """Five paths of two nodes, all of one class, which nobody could learn."""
     edges = [(2 * i + 1, 2 * i + 2) for i in range(5)]
-    for part, text in {
+    for suffix, text in {
         "A": "".join(f"{u}, {v}\n{v}, {u}\n" for u, v in edges),
         "graph_indicator": "".join(f"{i}\n{i}\n" for i in range(1, 6)),
         "node_labels": "3\n7\n" * 5,
         "edge_labels": "4\n" * 10,
         "graph_labels": "1\n" * 5,
     }.items():
-        (tmp_path / f"OWN_{part}.txt").write_text(text)
+        (tmp_path / f"OWN_{suffix}.txt").write_text(text)
     labels: dict[str, Any] = {"node_labels": [7, 5, 3], "edge_labels": [2, 4]}
     chunks = list(stream_task(tmp_path, chunk_size=2, **labels))
     assert [chunk.rows for chunk in chunks] == [(1, 2), (3, 4), (5,)]
@@ -121,14 +121,14 @@ def test_a_bad_row_does_not_keep_back_the_chunks_before_it(
     assert next(chunks).texts == ("CC", "O", "CC", "O", "CC", "O", "CC")
     assert next(chunks).rows == tuple(range(8, 15))
     file = write_table(tmp_path / name, ["CC", "O", "C", "C1C", "C"])
-    told: list[Any] = []  # only of rows that are left out
-    chunks = stream_task(file, chunk_size=3, on_invalid=told.append)
+    invalid: list[Any] = []  # only of rows that are left out
+    chunks = stream_task(file, chunk_size=3, on_invalid=invalid.append)
     assert len(next(chunks)) == 3  # full, so it comes before row 4 is looked at
     where = r"row 4 \(line 5\)" if name == "a.csv" else "row 4"
     message = rf"^{file}: 1 SMILES in column 'smiles' .*\n  {where}: 'C1C'\nCorrect"
     with pytest.raises(GraphInputError, match=message):
         next(chunks)
-    assert list(chunks) == told == []
+    assert list(chunks) == invalid == []
 
 
 def test_a_bad_line_does_not_keep_back_the_chunks_before_it(tmp_path: Path) -> None:

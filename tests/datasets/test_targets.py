@@ -22,8 +22,8 @@ from sekgnn.datasets.targets import (
 from sekgnn.errors import ConfigError, GraphInputError
 
 
-def encoded(*given: Any, **known: Any) -> SimpleNamespace:
-    y, fields = encode_targets(*given, **known)
+def encoded(*arguments: Any, **options: Any) -> SimpleNamespace:
+    y, fields = encode_targets(*arguments, **options)
     return SimpleNamespace(y=y, **fields)
 
 
@@ -62,11 +62,11 @@ def column(values: list[Any], name: str = "y") -> TargetColumn:
     ],
 )
 def test_classes(values: list[Any], kind: str, classes: Any, y: list[int]) -> None:
-    found = encoded([column(values)])
-    assert (found.kind, found.classes, found.y.tolist()) == (kind, classes, y)
-    assert found.y.dtype == np.int64 and found.mask.shape == (len(values), 1)
+    task = encoded([column(values)])
+    assert (task.kind, task.classes, task.y.tolist()) == (kind, classes, y)
+    assert task.y.dtype == np.int64 and task.mask.shape == (len(values), 1)
     missing = [v is None or v in ("", "NA") or v != v for v in values]
-    assert found.mask[:, 0].tolist() == [not m for m in missing]
+    assert task.mask[:, 0].tolist() == [not m for m in missing]
 
 
 TEXTS = (
@@ -87,28 +87,28 @@ def test_no_two_labels_are_merged(kinds: list[Any]) -> None:
     }
     if len(written) < 2:
         return
-    given = column(kinds * 2)
-    found = encoded([given], "multiclass")
-    assert found.classes is not None and len(found.classes) == len(written)
-    texts = {str(label) for label in found.classes}
+    twice = column(kinds * 2)
+    task = encoded([twice], "multiclass")
+    assert task.classes is not None and len(task.classes) == len(written)
+    texts = {str(label) for label in task.classes}
     assert texts == written or texts == {text.removesuffix(".0") for text in written}
     with suppress(GraphInputError):  # of what is no class without kind
-        guessed = encoded([given])
+        guessed = encoded([twice])
         if guessed.kind != "regression":
-            assert guessed.classes == found.classes
-    stored = json.loads(json.dumps(found.classes))  # in a model file
-    again = encoded([given], classes=stored)
-    assert again.y.tolist() == found.y.tolist() and again.classes == found.classes
+            assert guessed.classes == task.classes
+    stored = json.loads(json.dumps(task.classes))  # in a model file
+    again = encoded([twice], classes=stored)
+    assert again.y.tolist() == task.y.tolist() and again.classes == task.classes
 
 
 def test_words_that_stand_for_missing() -> None:
     """Among labels few and exact; among numbers more, as none of them is a number."""
     values = ["1.5", "NA", "None", "Null", "?", "", float("nan"), None, "2.50"]
-    found = encoded([column(values)])
-    assert found.kind == "regression"
-    assert found.mask[:, 0].tolist() == [True, *[False] * 7, True]
-    assert found.y[:, 0].tolist() == [1.5, *[0] * 7, 2.5]
-    assert found.missing == {"": 2, "NA": 1, "None": 1, "Null": 1, "?": 1, "nan": 1}
+    task = encoded([column(values)])
+    assert task.kind == "regression"
+    assert task.mask[:, 0].tolist() == [True, *[False] * 7, True]
+    assert task.y[:, 0].tolist() == [1.5, *[0] * 7, 2.5]
+    assert task.missing == {"": 2, "NA": 1, "None": 1, "Null": 1, "?": 1, "nan": 1}
     labels = encoded([column([*MISSING, "a", "b", "Null", "na"] * 2)])
     assert labels.classes == ("Null", "a", "b", "na")
     assert labels.missing == dict.fromkeys(MISSING, 2)
@@ -121,10 +121,10 @@ def test_words_that_stand_for_missing() -> None:
     [["0.5", "1", "2", "0.5"], list(range(11)) * 2, [1, 2, 3, 4], ["1e3", "-2"]],
 )
 def test_quantities(values: list[Any]) -> None:
-    found = encoded([column(values)])
-    assert found.kind == "regression" and found.classes is None
-    assert found.y.dtype == np.float64
-    assert found.y[:, 0].tolist() == [float(v) for v in values]
+    task = encoded([column(values)])
+    assert task.kind == "regression" and task.classes is None
+    assert task.y.dtype == np.float64
+    assert task.y[:, 0].tolist() == [float(v) for v in values]
 
 
 def test_several_targets() -> None:
@@ -144,9 +144,9 @@ def test_regression_keeps_every_number_and_masks_the_rest(values: list[Any]) -> 
         with pytest.raises(GraphInputError, match="missing"):
             column(values)
         return
-    found = encoded([column(values)], "regression")
-    assert found.mask[:, 0].tolist() == [value is not None for value in values]
-    assert found.y[:, 0].tolist() == [value or 0.0 for value in values]
+    task = encoded([column(values)], "regression")
+    assert task.mask[:, 0].tolist() == [value is not None for value in values]
+    assert task.y[:, 0].tolist() == [value or 0.0 for value in values]
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=20))
@@ -154,9 +154,9 @@ def test_known_classes_keep_their_numbers(values: list[Any]) -> None:
     """As when a trained model meets new data, in which not every class need occur."""
     if all(value is None for value in values):
         return
-    found = encoded([column(values)], classes=["c", "b", "a"])
-    assert found.kind == "multiclass" and found.classes == ("c", "b", "a")
-    assert found.y.tolist() == ["cba".index(value or "c") for value in values]
+    task = encoded([column(values)], classes=["c", "b", "a"])
+    assert task.kind == "multiclass" and task.classes == ("c", "b", "a")
+    assert task.y.tolist() == ["cba".index(value or "c") for value in values]
 
 
 @pytest.mark.parametrize(
@@ -195,3 +195,30 @@ def test_wrong_parameters() -> None:
     assert encoded([a], "regression").kind == "regression"
     assert encoded([a], "multilabel").y.shape == (4, 1)
     assert set(TASK_KINDS) == {"binary", "multiclass", "multilabel", "regression"}
+
+
+def test_bounds_among_numbers() -> None:
+    """They are kept apart from exact values; labels with such names stay labels."""
+
+    def column(*values: str) -> TargetColumn:
+        places = [f"row {i + 1}" for i in range(len(values))]
+        return read_column("y", values, places, "file")
+
+    y, fields = encode_targets([column("0.5", ">5", "1.5", "", "<= 0.1", "2.5")])
+    assert fields["kind"] == "regression"
+    assert y[:, 0].tolist() == [0.5, 5.0, 1.5, 0.0, 0.1, 2.5]
+    assert fields["mask"][:, 0].tolist() == [True, False, True, False, False, True]
+    assert fields["bounds"] is not None
+    assert fields["bounds"][:, 0].tolist() == [0, 1, 0, 0, -1, 0]
+    assert fields["missing"] == {"": 1}
+    _, fields = encode_targets([column("<5", ">5", "<5", ">5")])
+    assert fields["classes"] == ("<5", ">5") and fields["bounds"] is None
+    values = ["1", "2", ">2"] * 3
+    _, fields = encode_targets([column(*values)])
+    assert fields["classes"] == ("1", "2", ">2")
+    _, fields = encode_targets([column(*values)], "regression")
+    assert fields["bounds"] is not None and fields["mask"].sum() == 6
+    with pytest.raises(GraphInputError, match="all values are bounds"):
+        encode_targets([column(">1", ">2")], "regression")
+    with pytest.raises(GraphInputError, match="float32"):
+        encode_targets([column("1", "2.5", ">1e300")], "regression")

@@ -43,8 +43,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("SEKGNN_DATA", raising=False)
     raw = tmp_path / "data" / "tu" / "MUTAG" / "raw"
     raw.mkdir(parents=True)
-    for part, text in FILES.items():
-        (raw / f"MUTAG_{part}.txt").write_text(text)
+    for suffix, text in FILES.items():
+        (raw / f"MUTAG_{suffix}.txt").write_text(text)
     return tmp_path / "data"
 
 
@@ -136,8 +136,8 @@ def downloads(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         calls.append(url)
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w") as archive:
-            for part, text in FILES.items():
-                archive.writestr(f"MUTAG/MUTAG_{part}.txt", text)
+            for suffix, text in FILES.items():
+                archive.writestr(f"MUTAG/MUTAG_{suffix}.txt", text)
         return io.BytesIO(content.getvalue())
 
     monkeypatch.setattr(urllib.request, "urlopen", urlopen)
@@ -157,9 +157,9 @@ def test_a_download_is_made_once_and_checked(
     assert len(tu_task("MUTAG")) == 4
     assert len(downloads) == 1  # the second comes from the cache
     (file,) = (tmp_path / "cache" / "tu").iterdir()
-    whole = file.read_bytes()
-    changed = whole.replace(FILES["graph_labels"].encode(), b"-1\n1\n1\n-1\n ")
-    file.write_bytes({"cut": whole[:-9], "changed": changed, "empty": b""}[damage])
+    content = file.read_bytes()
+    changed = content.replace(FILES["graph_labels"].encode(), b"-1\n1\n1\n-1\n ")
+    file.write_bytes({"cut": content[:-9], "changed": changed, "empty": b""}[damage])
     with pytest.warns(CacheWarning, match="damaged"):
         assert [data.y.item() for data in tu_task("MUTAG")] == [1, 0, 1, 0]
     assert len(tu_task("MUTAG")) == 4  # no warning: it is whole now
@@ -175,12 +175,12 @@ def test_a_download_is_made_once_and_checked(
 def test_a_cache_that_others_can_write_is_refused(
     downloads: list[str], tmp_path: Path
 ) -> None:
-    for place in (tmp_path / "cache", tmp_path / "cache" / "tu"):
-        place.mkdir(parents=True, exist_ok=True)
-        place.chmod(0o777)
+    for folder in (tmp_path / "cache", tmp_path / "cache" / "tu"):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o777)
         with pytest.raises(OutputError, match=r"others.*(chmod go-w|rm -r)"):
             tu_task("MUTAG")
-        place.chmod(0o755)
+        folder.chmod(0o755)
     assert not downloads
 
 
@@ -216,9 +216,9 @@ def test_without_a_network_the_cure_is_named(
 )
 def test_the_files(name: str, tested: int, data_root: Path) -> None:
     folds = tu_folds(name, data_root)
-    everything = np.concatenate([test for _, test in folds])
+    tested_graphs = np.concatenate([test for _, test in folds])
     assert len(folds) == 10
-    assert everything.size == np.unique(everything).size == tested
+    assert tested_graphs.size == np.unique(tested_graphs).size == tested
     for train, test in folds:
         assert train.size + test.size == PAPER_STATISTICS[name].graphs[0]
         assert not set(train.tolist()) & set(test.tolist())
@@ -231,9 +231,9 @@ def root_tu_folds(tmp_path: Path) -> Path:
     for number in range(1, 11):
         test = [2 * number, 2 * number + 1]
         train = [i for i in range(188) if i not in test]
-        for part, values in (("train", train), ("test", test)):
+        for split, values in (("train", train), ("test", test)):
             text = "".join(f"{i}\r\n" for i in values)
-            (folder / f"{part}_idx-{number}.txt").write_bytes(text.encode())
+            (folder / f"{split}_idx-{number}.txt").write_bytes(text.encode())
     return tmp_path
 
 

@@ -29,9 +29,9 @@ def test_copies_belong_to_their_class_only() -> None:
     csl = CSL(seed=3)
     assert len(csl) == 150 and repr(csl) == "CSL(150)"
     assert csl.labels.tolist() == [label for label in range(10) for _ in range(15)]
-    for graph, own in zip(csl[::15], SKIPS, strict=True):
+    for graph, expected in zip(csl[::15], SKIPS, strict=True):
         fits = [skip for skip in SKIPS if isomorphic(graph, csl_graph(41, skip))]
-        assert fits == [own]
+        assert fits == [expected]
 
 
 def test_copies_differ_and_follow_the_seed() -> None:
@@ -52,14 +52,14 @@ def wl_colours(graphs: list[Graph]) -> list[list[int]]:
         colours = [
             [
                 table.setdefault(
-                    (own[v], tuple(sorted(own[u] for u in g.graph.neighbors(v)))),
+                    (colour[v], tuple(sorted(colour[u] for u in g.graph.neighbors(v)))),
                     len(table),
                 )
                 for v in range(g.num_nodes)
             ]
-            for g, own in zip(graphs, colours, strict=True)
+            for g, colour in zip(graphs, colours, strict=True)
         ]
-    return [sorted(own) for own in colours]
+    return [sorted(colour) for colour in colours]
 
 
 @pytest.mark.dataset
@@ -162,9 +162,9 @@ def test_published_formats_of_exp(
     file = tmp_path / "GRAPHSAT.pkl"
     file.write_bytes(as_pickle(items, [1, 0], monkeypatch))
     for name in ("GRAPHSAT.txt", "GRAPHSAT.pkl"):
-        found = EXP(tmp_path / name)
-        assert list(found) == items and found.labels.tolist() == [1, 0]
-        assert found.source == "another sample"
+        exp = EXP(tmp_path / name)
+        assert list(exp) == items and exp.labels.tolist() == [1, 0]
+        assert exp.source == "another sample"
     (tmp_path / "exp").mkdir()
     file.rename(tmp_path / "exp" / "GRAPHSAT.pkl")
     assert list(EXP(tmp_path)) == items

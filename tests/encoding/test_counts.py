@@ -33,19 +33,19 @@ def brute_force_patterns(graph: Graph) -> Any:
     """Try every cycle and every clique."""
     a = graph.adjacency()
     out = np.zeros((graph.num_nodes, len(PATTERNS)), dtype=int)
-    for place, name in enumerate(PATTERNS):
+    for column, name in enumerate(PATTERNS):
         size = int(name[-1])
         for nodes in combinations(range(graph.num_nodes), size):
             if name.startswith("clique"):
-                found = all(a[u, v] for u, v in combinations(nodes, 2))
+                count = all(a[u, v] for u, v in combinations(nodes, 2))
             else:
-                found = sum(
+                count = sum(
                     all(a[u, v] for u, v in pairwise(order))
                     and a[nodes[0], order[0]]
                     and a[order[-1], nodes[0]]
                     for order in permutations(nodes[1:])
                 ) // 2  # fmt: skip
-            out[list(nodes), place] += found
+            out[list(nodes), column] += count
     return out
 
 
@@ -72,11 +72,11 @@ def brute_force_walks(graph: Graph, num_shells: int, walk_length: int) -> Any:
 @given(graphs(max_nodes=7))
 @settings(max_examples=40)
 def test_patterns_match_the_definition(graph: Graph) -> None:
-    found = encode(graph, PatternCounts(PATTERNS))
-    np.testing.assert_array_equal(found[:, :, 0], brute_force_patterns(graph))
+    values = encode(graph, PatternCounts(PATTERNS))
+    np.testing.assert_array_equal(values[:, :, 0], brute_force_patterns(graph))
     some = PatternCounts(("clique5", "cycle4"))
-    wanted = [PATTERNS.index("clique5"), PATTERNS.index("cycle4")]
-    np.testing.assert_array_equal(encode(graph, some), found[:, wanted])
+    columns = [PATTERNS.index("clique5"), PATTERNS.index("cycle4")]
+    np.testing.assert_array_equal(encode(graph, some), values[:, columns])
 
 
 @given(graphs(max_nodes=7), st.integers(1, 3), st.integers(1, 6))
@@ -127,8 +127,8 @@ def test_large_numbers_are_exact_or_refused() -> None:
     encoding, n, length = WalkCounts(1, 80), 40, 80
     closed = ((n - 1) ** length + (n - 1)) // n
     packed = pack([complete_graph(n)])
-    found = encoding.exact(packed)[0, 0, -1]
-    assert found.tolist() == [closed % p for p in PRIMES]
+    values = encoding.exact(packed)[0, 0, -1]
+    assert values.tolist() == [closed % p for p in PRIMES]
     assert encode(complete_graph(n), encoding)[0, 0, -1] == pytest.approx(closed)
     with pytest.raises(ConfigError, match="in float32; scale them"):
         encode(complete_graph(n), encoding, dtype=np.float32)

@@ -45,8 +45,8 @@ def test_twins_stand_for_each_other() -> None:
             )
             expected = reference_encoding(graph, encoding)
             for backend in ("auto", "push"):
-                found = encode(graph, encoding, backend=backend)
-                np.testing.assert_allclose(found, expected, atol=1e-12)
+                values = encode(graph, encoding, backend=backend)
+                np.testing.assert_allclose(values, expected, atol=1e-12)
 
 
 def test_a_large_star_is_encoded_at_once() -> None:

@@ -76,14 +76,14 @@ def defined(graph: Graph, encoding: WalkEncoding, v: int) -> list[Vectors]:
 @settings(max_examples=60)
 def test_is_the_definition(graph: Graph, encoding: WalkEncoding) -> None:
     """Equal fractions are one vector, with their count, rounded to 52 bits."""
-    found = encode(graph, encoding)
-    assert isinstance(found, RaggedEncoding)
-    assert found.vectors.shape[1] == encoding.length
+    ragged = encode(graph, encoding)
+    assert isinstance(ragged, RaggedEncoding)
+    assert ragged.vectors.shape[1] == encoding.length
     for v in range(graph.num_nodes):
         expected = defined(graph, encoding, v)
         assert len(expected) == encoding.num_channels
-        for multiset, wanted in zip(found.multisets(v), expected, strict=True):
-            left = sorted((*map(rounded, x), n) for x, n in wanted.items())
+        for multiset, counts in zip(ragged.multisets(v), expected, strict=True):
+            left = sorted((*map(rounded, x), n) for x, n in counts.items())
             assert sorted((*x.tolist(), n) for n, x in multiset) == left
 
 
@@ -127,10 +127,10 @@ def test_exact_digests_are_equal_where_multisets_are(
 def test_symmetric_graphs_keep_little() -> None:
     """All nodes of a rook's graph have one multiset per channel, of few vectors."""
     encoding = WalkEncoding(2, 8, ("graph", "internal"), 1, aggregate="learned")
-    found = encode(rook_graph(4), encoding)
-    assert (found.rows == np.arange(encoding.num_channels)).all()
-    assert len(found.vectors) == found.sizes.sum() <= 2 * encoding.num_channels
-    assert found.counts.sum() == 1 + 3 * (6 + 9) - 15 + 36 - 6 + 81 - 9 + 6 + 30
+    ragged = encode(rook_graph(4), encoding)
+    assert (ragged.rows == np.arange(encoding.num_channels)).all()
+    assert len(ragged.vectors) == ragged.sizes.sum() <= 2 * encoding.num_channels
+    assert ragged.counts.sum() == 1 + 3 * (6 + 9) - 15 + 36 - 6 + 81 - 9 + 6 + 30
 
 
 def test_what_does_not_fit_is_refused_before_it_is_computed(

@@ -42,8 +42,8 @@ def test_ranges_together_are_the_whole(encoding: WalkEncoding) -> None:
     whole = encode(graph, encoding)
     cuts = [0, 0, 1, 17, 50, 107, graph.num_nodes]
     for start, stop in pairwise(cuts):
-        found = encode_nodes(graph, encoding, start, stop)
-        np.testing.assert_allclose(found, whole[start:stop], atol=1e-12)
+        values = encode_nodes(graph, encoding, start, stop)
+        np.testing.assert_allclose(values, whole[start:stop], atol=1e-12)
 
 
 def test_a_graph_file_is_the_graph_in_memory_and_goes_on_where_it_stopped(

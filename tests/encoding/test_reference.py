@@ -47,8 +47,8 @@ def test_the_middle_of_a_path_by_hand() -> None:
 def test_scopes_of_a_square_by_hand(scope: Scope, expected: list[Fraction]) -> None:
     """After one step; the neighbours of a node are not adjacent to each other."""
     encoding = WalkEncoding(num_shells=1, walk_length=1, scope=(scope,))
-    found = reference_encoding(cycle_graph(4), encoding, ONE)
-    assert found[:, :, 0].tolist() == [expected] * 4
+    values = reference_encoding(cycle_graph(4), encoding, ONE)
+    assert values[:, :, 0].tolist() == [expected] * 4
 
 
 @settings(max_examples=60)
@@ -59,8 +59,8 @@ def test_a_walk_is_always_somewhere(g: Graph) -> None:
     scopes: tuple[Scope, ...] = ("graph", "ego")
     for scope in scopes:
         encoding = WalkEncoding(num_shells=far, walk_length=4, scope=(scope,))
-        found = reference_encoding(g, encoding, ONE)
-        assert np.all(found[:, : 1 + far].sum(axis=1) == 1)
+        values = reference_encoding(g, encoding, ONE)
+        assert np.all(values[:, : 1 + far].sum(axis=1) == 1)
 
 
 @settings(max_examples=60)

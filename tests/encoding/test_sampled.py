@@ -115,5 +115,5 @@ def test_nodes_sampled_together_do_not_touch_each_other() -> None:
             for v in range(0, 502, size)
         ]
         for name in ("values", "standard_error"):
-            found = np.concatenate([getattr(part, name) for part in parts])
-            np.testing.assert_array_equal(found, getattr(whole, name))
+            joined = np.concatenate([getattr(part, name) for part in parts])
+            np.testing.assert_array_equal(joined, getattr(whole, name))

@@ -123,17 +123,17 @@ def test_numpy_numbers_become_plain_ones() -> None:
 def test_a_path_by_hand() -> None:
     """0 - 1 - 2 - 3 from node 0: one node at each distance."""
     encoding = replace(RICH, scope="graph", radius=None, shell_sizes=5)
-    found = dict(
+    by_channel = dict(
         zip(encoding.channels, encode(path_graph(4), encoding)[0], strict=True)
     )
     for loops in ("loops", "no_loops"):
-        assert found[f"{loops}/graph/return"][0] == 1
-        assert found[f"{loops}/graph/across_diagonal/2"][0] == 1
-        assert found[f"{loops}/graph/to_shell/1"][0] == 0
-    assert found["no_loops/graph/to_shell/1"].tolist() == [0, 1, 0, 0.75]
-    assert found["loops/graph/to_shell/1"][:2] == pytest.approx([0, 0.5])
-    assert found["shell_sizes/1-4"].tolist() == [1, 1, 1, 0]
-    assert found["shell_sizes/5-5"].tolist() == [0, 0, 0, 0]
+        assert by_channel[f"{loops}/graph/return"][0] == 1
+        assert by_channel[f"{loops}/graph/across_diagonal/2"][0] == 1
+        assert by_channel[f"{loops}/graph/to_shell/1"][0] == 0
+    assert by_channel["no_loops/graph/to_shell/1"].tolist() == [0, 1, 0, 0.75]
+    assert by_channel["loops/graph/to_shell/1"][:2] == pytest.approx([0, 0.5])
+    assert by_channel["shell_sizes/1-4"].tolist() == [1, 1, 1, 0]
+    assert by_channel["shell_sizes/5-5"].tolist() == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -143,11 +143,13 @@ def test_the_walks_are_those_of_simpler_specs_to_the_bit(backend: Backend) -> No
     exact = encode_exact(g, RICH)
     apart = [replace(PLAIN, self_loops=loops) for loops in (True, False)]
     end = 2 * PLAIN.num_channels
-    for found, plain in (
+    for values, plain in (
         (got, [encode(g, encoding, backend=backend) for encoding in apart]),
         (exact, [encode_exact(g, encoding) for encoding in apart]),
     ):
-        np.testing.assert_array_equal(found[:, :end, 1:], np.concatenate(plain, axis=1))
+        np.testing.assert_array_equal(
+            values[:, :end, 1:], np.concatenate(plain, axis=1)
+        )
     np.testing.assert_array_equal(got[:, end:], exact[:, end:, :, 0])
 
 
@@ -157,18 +159,18 @@ def test_estimates_have_exact_sizes_and_no_error_there() -> None:
         RICH, scope="graph", radius=None, aggregate="mean", merge="parts"
     )
     walks = replace(encoding, first_step=1, shell_sizes=0)
-    found, exact = encode_sampled(g, encoding, num_walks=9), encode(g, encoding)
-    known = found.standard_error == 0
-    known[:, :-2, 1:] = False
-    assert known[:, :, 0].all() and known[:, -2:].all()
-    np.testing.assert_array_equal(found.values[known], exact[known])
+    sampled, exact = encode_sampled(g, encoding, num_walks=9), encode(g, encoding)
+    without_error = sampled.standard_error == 0
+    without_error[:, :-2, 1:] = False
+    assert without_error[:, :, 0].all() and without_error[:, -2:].all()
+    np.testing.assert_array_equal(sampled.values[without_error], exact[without_error])
     plain = [
         encode_sampled(g, replace(walks, self_loops=loops), num_walks=9)
         for loops in (True, False)
     ]
     for name in ("values", "standard_error"):
-        both = np.concatenate([getattr(one, name) for one in plain], axis=1)
-        np.testing.assert_array_equal(getattr(found, name)[:, :-2, 1:], both)
+        both = np.concatenate([getattr(walk, name) for walk in plain], axis=1)
+        np.testing.assert_array_equal(getattr(sampled, name)[:, :-2, 1:], both)
 
 
 def test_corners() -> None:
@@ -182,7 +184,7 @@ def test_corners() -> None:
 def test_sizes_far_out_on_a_large_graph_need_no_pairs() -> None:
     """A matrix over all pairs of nodes would take 7 GB."""
     encoding = WalkEncoding(num_shells=1, walk_length=2, shell_sizes=101)
-    found = encode(cycle_graph(30_000), encoding)[:, 4:]
-    assert found.shape == (30_000, 51, 2)
-    assert (found.reshape(30_000, -1)[:, :101] == 2).all()
-    assert not found[:, -1, 1].any()
+    sizes = encode(cycle_graph(30_000), encoding)[:, 4:]
+    assert sizes.shape == (30_000, 51, 2)
+    assert (sizes.reshape(30_000, -1)[:, :101] == 2).all()
+    assert not sizes[:, -1, 1].any()

@@ -78,9 +78,11 @@ def test_forms_of_a_graph_agree() -> None:
          for g in graphs],
         [as_data(g, y=7) for g in graphs],
     ]  # fmt: skip
-    found = [SEKClassifier(**SMALL).fit(f, labels).predict_proba(f) for f in forms]
-    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
-    np.testing.assert_allclose(found[2], found[0], atol=1e-6)
+    probabilities = [
+        SEKClassifier(**SMALL).fit(f, labels).predict_proba(f) for f in forms
+    ]
+    np.testing.assert_allclose(probabilities[1], probabilities[0], atol=1e-6)
+    np.testing.assert_allclose(probabilities[2], probabilities[0], atol=1e-6)
 
 
 def test_molecules() -> None:
@@ -269,13 +271,13 @@ def test_checks_of_scikit_learn(cls: type) -> None:
     """All of its checks, on a network, but for those listed in docs/training.md."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = check_estimator(
+        results = check_estimator(
             cls(**EXACT), expected_failed_checks=NOT_FOR_US, on_fail=None, on_skip=None
         )
-    failed = {r["check_name"]: str(r["exception"]) for r in found
+    failed = {r["check_name"]: str(r["exception"]) for r in results
               if r["status"] == "failed"}  # fmt: skip
     assert failed == {}
-    assert sum(r["status"] == "passed" for r in found) >= 50  # a few more with pandas
+    assert sum(r["status"] == "passed" for r in results) >= 50  # a few more with pandas
 
 
 def test_weights_are_repetitions_and_classes_may_have_them(tmp_path: Path) -> None:
@@ -290,8 +292,8 @@ def test_weights_are_repetitions_and_classes_may_have_them(tmp_path: Path) -> No
         SEKClassifier(**exact).fit(graphs, labels, sample_weight=times),
         SEKClassifier(**exact).fit(more, names),
     ]
-    found = [model.predict_proba(graphs) for model in models]
-    np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+    probabilities = [model.predict_proba(graphs) for model in models]
+    np.testing.assert_allclose(probabilities[0], probabilities[1], atol=1e-5)
     heavy = {"cycle": 3.0, "path": 1.0}
     by_class = SEKClassifier(**exact, class_weight=heavy).fit(graphs, labels)
     by_graph = SEKClassifier(**exact).fit(
@@ -315,18 +317,18 @@ def test_weights_vectors_and_threads() -> None:
     # all graphs train: the split must not depend on labels
     more: dict[str, Any] = {**SMALL, "keep": "last", "refit": True, "norm": "layer"}
     models = [
-        SEKClassifier(**more).fit(graphs, own, sample_weight=weights)
-        for own in (labels, wrong)
+        SEKClassifier(**more).fit(graphs, classes, sample_weight=weights)
+        for classes in (labels, wrong)
     ]
-    found = [model.predict_proba(graphs) for model in models]
-    np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+    probabilities = [model.predict_proba(graphs) for model in models]
+    np.testing.assert_allclose(probabilities[0], probabilities[1], atol=1e-6)
     even = SEKClassifier(**more).fit(graphs, wrong).predict_proba(graphs)
-    assert np.abs(even - found[0]).max() > 1e-3
+    assert np.abs(even - probabilities[0]).max() > 1e-3
     vectors = models[0].transform(graphs)
     head = models[0].predictor_.models[0].head
     with torch.no_grad():
         again = head(torch.from_numpy(vectors)).double().softmax(1).numpy()
-    np.testing.assert_allclose(again, found[0], atol=1e-6)
+    np.testing.assert_allclose(again, probabilities[0], atol=1e-6)
     torch.set_num_threads(2)
     models[0].predict(graphs)
     assert torch.get_num_threads() == 2
@@ -357,9 +359,9 @@ def test_every_model_is_an_estimator(model: str, tmp_path: Path) -> None:
     for cls, y in ((SEKClassifier, labels), (SEKRegressor, sizes)):
         fitted = cls(**keys).fit(graphs, y)
         again = pickle.loads(pickle.dumps(fitted))
-        found = fitted._outputs(graphs)
-        assert np.isfinite(found).all() and len(found) == 10
-        np.testing.assert_allclose(again._outputs(graphs), found, rtol=1e-5)
+        outputs = fitted._outputs(graphs)
+        assert np.isfinite(outputs).all() and len(outputs) == 10
+        np.testing.assert_allclose(again._outputs(graphs), outputs, rtol=1e-5)
         assert hasattr(fitted, "transform") == kind.network
     if model not in ("pna", "gin-ak+", "kp-gin+", "graphsnn", "wl"):
         return

@@ -102,8 +102,8 @@ def run(*words: str | Path) -> tuple[int, str]:
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     lines = done.stderr.splitlines(keepends=True)
-    said = [line for line in lines if not line.startswith("compiling kernels")]
-    return done.returncode, "".join(said)
+    output = [line for line in lines if not line.startswith("compiling kernels")]
+    return done.returncode, "".join(output)
 
 
 def hostile_csr(path: Path, indptr: list[int], indices: list[int]) -> Path:
@@ -127,9 +127,9 @@ def test_a_hostile_graph_file_is_one_line(
     """A few hundred bytes; they crashed the process, or gave numbers of nothing."""
     file = hostile_csr(tmp_path / "in.csr", indptr, indices)
     assert file.stat().st_size < 600
-    code, said = run("encode", file, "--output", tmp_path / "out.npz")
-    assert code == 2 and said.startswith("error: ") and len(said.splitlines()) == 1
-    assert "is not a usable graph file" in said
+    code, output = run("encode", file, "--output", tmp_path / "out.npz")
+    assert code == 2 and output.startswith("error: ") and len(output.splitlines()) == 1
+    assert "is not a usable graph file" in output
     assert [p.name for p in tmp_path.iterdir()] == ["in.csr"]
     with pytest.raises(GraphInputError, match="not a usable graph file"):
         read_graph_file(file, check=False)
@@ -188,8 +188,8 @@ def test_a_hostile_shard_is_one_line(name: str, tmp_path: Path) -> None:
     task = shard_task(folder)
     with pytest.raises(GraphInputError, match=r"the shard .* is damaged"):
         task.read(np.arange(2), ["x"], [])
-    code, said = run("encode", folder, "--output", tmp_path / "out.npz")
-    assert code == 2 and said.startswith("error: ") and len(said.splitlines()) == 1
+    code, output = run("encode", folder, "--output", tmp_path / "out.npz")
+    assert code == 2 and output.startswith("error: ") and len(output.splitlines()) == 1
 
 
 def test_rewritten_graph_files(tmp_path: Path) -> None:
@@ -239,17 +239,17 @@ def test_headers_of_graph_files(tmp_path: Path) -> None:
     def changed() -> bytes:
         import hashlib
 
-        said = json.loads(json.dumps(header))
+        faulty = json.loads(json.dumps(header))
         for _ in range(rng.randint(1, 2)):
-            array = said["arrays"][rng.choice(["indptr", "indices"])]
+            array = faulty["arrays"][rng.choice(["indptr", "indices"])]
             if rng.random() < 0.4:
                 array["dtype"] = rng.choice(kinds)
             else:
                 shape = [rng.choice(values) for _ in range(rng.randint(0, 3))]
                 array["shape"] = rng.choice([shape, rng.choice(values)])
         if rng.random() < 0.1:
-            said[rng.choice(sorted(said))] = rng.choice(values)
-        text = json.dumps(said).encode()
+            faulty[rng.choice(sorted(faulty))] = rng.choice(values)
+        text = json.dumps(faulty).encode()
         text += b" " * (-(56 + len(text)) % rng.choice([64, 1]))
         digest = hashlib.sha256(text).digest()
         return (
@@ -304,17 +304,17 @@ def test_rewritten_encodings_of_nodes(tmp_path: Path) -> None:
     about = {k: v for k, v in header.items() if k not in ("arrays", "sha256")}
     good = shard.read_bytes()
     manifest = tmp_path / "out" / MANIFEST_FILE
-    said = manifest.read_bytes()
+    content = manifest.read_bytes()
 
     def sign(file: Path) -> None:
-        lines = json.loads(said)
+        lines = json.loads(content)
         lines["files"][1]["sha256"] = read_arrays(file)[0]["sha256"]
         write_manifest(tmp_path / "out", lines)
 
     def use(path: Path) -> None:
-        found = EncodedNodes(tmp_path / "out")
-        assert found[np.arange(9)].shape == (9, *found.shape[1:])
-        found.standard_error(np.arange(9))
+        encoded = EncodedNodes(tmp_path / "out")
+        assert encoded[np.arange(9)].shape == (9, *encoded.shape[1:])
+        encoded.standard_error(np.arange(9))
 
     def contents() -> Any:
         for _ in range(COUNT):
@@ -325,7 +325,7 @@ def test_rewritten_encodings_of_nodes(tmp_path: Path) -> None:
 
     assert attack(shard, use, contents()) > 0
     shard.write_bytes(good)
-    attack(manifest, use, (mutated(said, rng) for _ in range(COUNT)))
+    attack(manifest, use, (mutated(content, rng) for _ in range(COUNT)))
 
 
 def test_graphs_of_a_model_file_are_checked() -> None:
@@ -334,7 +334,7 @@ def test_graphs_of_a_model_file_are_checked() -> None:
     model.node_ptr, model.indptr = torch.tensor([0, 2]), torch.tensor([0, 1, 2])
     model.indices = torch.tensor([10**9, -(10**9)], dtype=torch.int32)
     model.x = torch.zeros(2, 1)
-    with pytest.raises(GraphInputError, match="no node of its graph"):
+    with pytest.raises(GraphInputError, match="not a node of its graph"):
         _ = model.graphs
     model.indices = torch.tensor([1, 0], dtype=torch.int32)
     assert len(model.graphs) == 1

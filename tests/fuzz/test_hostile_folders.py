@@ -33,10 +33,10 @@ WALKS = WalkEncoding(num_shells=1, walk_length=4)
 KINDS = ("run", "folds", "ensemble", "search", "shards", "ranges", "brec")
 
 
-def opener(kind: str, place: Path) -> Callable[[Path], object]:
+def opener(kind: str, folder: Path) -> Callable[[Path], object]:
     """Return what makes a folder, and goes on with one."""
     if kind in ("run", "folds", "ensemble"):
-        lines = write_lines(place / "data.jsonl", records())
+        lines = write_lines(folder / "data.jsonl", records())
         chosen = config(lines, epochs=1)
         if kind == "folds":
             chosen = replace(chosen, protocol="nested", folds=3)
@@ -49,11 +49,11 @@ def opener(kind: str, place: Path) -> Callable[[Path], object]:
         base, space = replace(BASE, epochs=1), SearchSpace.from_dict({"lr": [0.1, 0.2]})
         return lambda folder: search(base, space, folder, trials=1, data=data)
     if kind == "shards":
-        lines = write_lines(place / "data.jsonl", records())
+        lines = write_lines(folder / "data.jsonl", records())
         return lambda folder: encode_shards(lines, folder, WALKS, shard_size=9)
     if kind == "ranges":
         graph = random_regular_graph(300, 4, np.random.default_rng(1))
-        file = pack_pairs([graph.edge_index().T], 300, place / "graph.csr")
+        file = pack_pairs([graph.edge_index().T], 300, folder / "graph.csr")
         plan = RangePlan(WALKS, range_numbers=64 * WALKS.num_features)
         return lambda folder: encode_graph_file(file, plan, folder, threads=1)
     short = RPCProtocol(epochs=1)
@@ -75,18 +75,18 @@ def plant(folder: Path, outside: Path, rng: random.Random) -> str:
     """Put a link, or what is no file either, somewhere into a folder; return where."""
     held = [path for path in folder.rglob("*") if not path.name.startswith("..")]
     folders = [folder, *(path for path in held if path.is_dir())]
-    place = rng.choice(
+    path = rng.choice(
         [*held, *(each / rng.choice(NAMES) for each in folders), folder / ".lock"]
     )
-    if place.is_dir():
-        shutil.rmtree(place)
-    place.unlink(missing_ok=True)
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
     if rng.random() < 0.1:
-        os.mkfifo(place)
+        os.mkfifo(path)
     else:
         target = rng.choice([outside, outside / "own.txt", outside / "new.txt"])
-        place.symlink_to(target)
-    return str(place.relative_to(folder))
+        path.symlink_to(target)
+    return str(path.relative_to(folder))
 
 
 NAMES = ("last.ckpt", ".threads", "fold-09", "deep", "record.json", "study.db-journal")

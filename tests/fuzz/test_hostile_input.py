@@ -71,23 +71,25 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
     """Return a few changes of a good input."""
     out = bytearray(content)
     for _ in range(rng.randint(1, 4)):
-        place = rng.randrange(len(out) + 1)
+        position = rng.randrange(len(out) + 1)
         kind = rng.randrange(7)
         if kind == 0 and out:
-            out[place % len(out)] ^= 1 << rng.randrange(8)
+            out[position % len(out)] ^= 1 << rng.randrange(8)
         elif kind == 1:
-            del out[place:]
+            del out[position:]
         elif kind == 2:
-            del out[place : place + rng.randint(1, 20)]
+            del out[position : position + rng.randint(1, 20)]
         elif kind == 3:
-            out[place:place] = out[place : place + rng.randint(1, 200)]
+            out[position:position] = out[position : position + rng.randint(1, 200)]
         elif kind == 4:
-            out[place:place] = rng.randbytes(rng.randint(1, 8))
+            out[position:position] = rng.randbytes(rng.randint(1, 8))
         elif kind == 5:
-            out[place:place] = rng.choice(HOSTILE).encode("utf-8", "surrogatepass")
+            out[position:position] = rng.choice(HOSTILE).encode(
+                "utf-8", "surrogatepass"
+            )
         else:  # a value becomes another one
             text = rng.choice(HOSTILE).encode("utf-8", "surrogatepass")
-            out[place : place + rng.randint(1, 6)] = text
+            out[position : position + rng.randint(1, 6)] = text
     return bytes(out)
 
 

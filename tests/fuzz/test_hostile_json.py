@@ -161,10 +161,10 @@ def attack_about(file: Path, read: Callable[[], object]) -> None:
 def test_estimators(tmp_path: Path) -> None:
     graphs = [path_graph(n) if n % 2 else cycle_graph(n) for n in range(3, 33)]
     small: dict[str, Any] = {"epochs": 1, "hidden_channels": 4, "num_layers": 1}
-    found = SEKClassifier("gin", **small, class_weight={0: 1.0, 1: 2.0})
-    found.fit(graphs, [n % 2 for n in range(30)])
+    classifier = SEKClassifier("gin", **small, class_weight={0: 1.0, 1: 2.0})
+    classifier.fit(graphs, [n % 2 for n in range(30)])
     file = tmp_path / "estimator.safetensors"
-    found.save(file)
+    classifier.save(file)
     attack_about(file, lambda: SEKClassifier.load(file).predict(graphs[:3]))
 
 

@@ -44,10 +44,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return made
 
 
-def assert_read(found: Any) -> None:
+def assert_read(results: Any) -> None:
     alone = list(in_order(read_molecule, enumerate(SMILES), alone=True))
-    assert [number for number, _ in found] == [*range(len(SMILES))]
-    for (_, one), (_, other) in zip(found, alone, strict=True):
+    assert [number for number, _ in results] == [*range(len(SMILES))]
+    for (_, one), (_, other) in zip(results, alone, strict=True):
         assert (one is None) == (other is None)
         for a, b in zip(one or (), other or (), strict=True):
             np.testing.assert_array_equal(a, b)
@@ -67,13 +67,13 @@ def test_short_tables_and_parts_need_no_process(started: list[Any]) -> None:
 
 
 def test_a_process_that_ends_early_changes_nothing(started: list[Any]) -> None:
-    found = []
+    results = []
     for pair in in_order(read_molecule, enumerate(SMILES)):
-        found.append(pair)
-        if len(found) == 10:
+        results.append(pair)
+        if len(results) == 10:
             for process in started:
                 process.kill()
-    assert_read(found)
+    assert_read(results)
     assert len(started) == 2
 
 
@@ -90,11 +90,11 @@ def test_a_fault_is_raised_after_what_stands_before_it() -> None:
         yield from enumerate(SMILES[:20])
         raise GraphInputError("row 21")
 
-    found = []
+    results = []
     with pytest.raises(GraphInputError, match="row 21"):
         for pair in in_order(read_molecule, faulty()):
-            found.append(pair)
-    assert len(found) == 20
+            results.append(pair)
+    assert len(results) == 20
 
 
 def test_an_error_of_a_process_is_raised_here(started: list[Any]) -> None:
@@ -106,8 +106,8 @@ def test_an_error_of_a_process_is_raised_here(started: list[Any]) -> None:
 
 def test_descriptors_of_many_molecules(started: list[Any]) -> None:
     texts = [(0, "C" * n) for n in range(1, 12)]
-    found = [row for _, row in in_order(descriptors_of, texts, first=2)]
-    np.testing.assert_array_equal(found, [descriptors_of(text) for _, text in texts])
+    results = [row for _, row in in_order(descriptors_of, texts, first=2)]
+    np.testing.assert_array_equal(results, [descriptors_of(text) for _, text in texts])
     assert started
 
 

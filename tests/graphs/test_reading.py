@@ -1,4 +1,4 @@
-"""What holds of every format, and what is said of a file that is wrong.
+"""Laws of every format, and errors of faulty files.
 
 What only one format can do or get wrong stands in the file of that format.
 """
@@ -249,8 +249,8 @@ def test_line_ends_and_marks_do_not_matter(
         if form.name.lower() in ("a.csv", "a.tsv") and last.strip("\n"):
             continue  # a line of blanks is a row of a table
         path = form.make(tmp_path / f"{number}", rows, end, mark, last)
-        found, _ = read_all(path)
-        assert all(map(same, found, plain)) and len(found) == len(plain)
+        loaded, _ = read_all(path)
+        assert all(map(same, loaded, plain)) and len(loaded) == len(plain)
 
 
 @pytest.mark.parametrize(
@@ -346,9 +346,9 @@ def test_parts_of_a_file_are_the_file(form: Format, size: int, tmp_path: Path) -
     parts = [part for part, _ in input_parts(path, DEFAULTS, size, targets)]
     read = [list(read_records(path, DEFAULTS, targets, part=part)) for part in parts]
     assert [len(part) for part in read[:-1]] == [size] * (len(parts) - 1)
-    found = [record for part in read for record in part]
-    assert len(found) == len(whole) == (1 if form.single else 8)
-    assert all(map(same, found, whole))
+    loaded = [record for part in read for record in part]
+    assert len(loaded) == len(whole) == (1 if form.single else 8)
+    assert all(map(same, loaded, whole))
 
 
 @every_format
@@ -409,16 +409,16 @@ def test_targets_are_the_same_in_every_format(tmp_path: Path) -> None:
     ]
     (tmp_path / "a.jsonl").write_text("\n".join(lines), "utf-8")
     for target, kind in (("y", "regression"), ("label", "multiclass")):
-        found = []
+        loaded = []
         for name in ("a.csv", "a.tsv", "b.csv", "a.parquet", "a.jsonl"):
             task = read_task(tmp_path / name, target, columns=["w"])
             y, mask = task.targets()
-            found.append((task.kind, task.classes, y.tolist(), mask.tolist()))
+            loaded.append((task.kind, task.classes, y.tolist(), mask.tolist()))
             assert task.column("w") == tuple(columns["w"])
-        assert found[1:] == found[:1] * 4 and found[0][0] == kind
+        assert loaded[1:] == loaded[:1] * 4 and loaded[0][0] == kind
         present = [value is not None for value in columns[target]]
-        assert [row[0] for row in found[0][3]] == present
-    assert found[0][1] == ("007", "7", "Na", "None")
+        assert [row[0] for row in loaded[0][3]] == present
+    assert loaded[0][1] == ("007", "7", "Na", "None")
 
 
 # -- Rules ----------------------------------------------------------------------------
@@ -473,7 +473,7 @@ def test_self_loops(name: str, tmp_path: Path) -> None:
 # -- What is wrong --------------------------------------------------------------------
 
 
-def said(read: Callable[[], object]) -> str:
+def error_of(read: Callable[[], object]) -> str:
     """Return the error of a call; what the error holds, such as files, is let go."""
     try:
         read()
@@ -484,14 +484,14 @@ def said(read: Callable[[], object]) -> str:
 
 def refused(path: Path, **options: Any) -> str:
     """Return the one error of reading graphs, a task and chunks of it."""
-    message = said(lambda: read_graphs(path, **options))
+    message = error_of(lambda: read_graphs(path, **options))
     try:
         as_task = graph_format(path) in TASK_FORMATS
     except GraphInputError:  # all say it
         as_task = True
     if as_task:
-        assert said(lambda: read_task(path, **options)) == message
-        assert said(lambda: list(stream_task(path, **options))) == message
+        assert error_of(lambda: read_task(path, **options)) == message
+        assert error_of(lambda: list(stream_task(path, **options))) == message
     return message
 
 
@@ -555,7 +555,7 @@ def test_what_is_not_utf_8(form: Format, tmp_path: Path) -> None:
             content = file.read_bytes()
             file.write_bytes(content + b"\xff\xfe\n")
             if file.stem in ("TU_graph_attributes", "TU_node_labels"):
-                message = said(lambda: read_task(path))  # graphs do not need them
+                message = error_of(lambda: read_task(path))  # graphs do not need them
             else:
                 message = refused(path)
             assert str(file) in message and "not UTF-8" in message

@@ -83,8 +83,8 @@ def test_a_changed_number(
 @pytest.mark.parametrize(
     ("indptr", "indices", "message"),
     [
-        ([0, 1, 2], [1, 5], "node 1 has a neighbour that is no node"),
-        ([0, 1, 2], [1, -1], "node 1 has a neighbour that is no node"),
+        ([0, 1, 2], [1, 5], "node 1 has a neighbour that is not a node"),
+        ([0, 1, 2], [1, -1], "node 1 has a neighbour that is not a node"),
         ([0, 9, 2], [1, 0], "the row of node 0 does not lie in the indices"),
         ([0, 2, 3, 3], [1, 1, 0], "neighbours of node 0 are not sorted"),
         ([0, 2, 3, 4], [2, 1, 0, 0], "neighbours of node 0 are not sorted"),
@@ -107,7 +107,7 @@ def test_graphs_of_users_are_checked() -> None:
     with pytest.raises(GraphInputError, match="int32"):
         PackedGraphs(np.array([0, 2]), np.array([0, 1, 2]), np.array([1, 0]))
     wrong = np.array([1, 7], dtype=np.int32)
-    with pytest.raises(GraphInputError, match="no node of its graph"):
+    with pytest.raises(GraphInputError, match="not a node of its graph"):
         PackedGraphs(np.array([0, 2]), np.array([0, 1, 2]), wrong)
 
 

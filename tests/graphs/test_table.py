@@ -88,10 +88,10 @@ def test_any_fields_come_back_with_their_lines(
     file = tmp_path_factory.mktemp("table") / "a.csv"
     text = mark + (out.getvalue() if last_end else out.getvalue().removesuffix(end))
     file.write_bytes(text.encode())
-    found = list(data_rows(file, ["b", "a"]))
-    assert [row[2] for row in found] == [(b.strip(), a.strip()) for a, b in rows]
-    assert [row[1] for row in found] == lines
-    assert [row[0] for row in found] == list(range(1, len(rows) + 1))
+    table_rows = list(data_rows(file, ["b", "a"]))
+    assert [row[2] for row in table_rows] == [(b.strip(), a.strip()) for a, b in rows]
+    assert [row[1] for row in table_rows] == lines
+    assert [row[0] for row in table_rows] == list(range(1, len(rows) + 1))
 
 
 @given(st.integers(0, 9000), st.binary(max_size=12), st.sampled_from(["", "\n"]))

@@ -173,9 +173,9 @@ def test_pieces_are_the_whole(
     folder = random_folder(tmp_path_factory.mktemp("tu"), rng, sizes)
     whole = list(tu_records(folder))
     with in_pieces(limit, block):
-        found = list(tu_records(folder))
-    assert len(found) == len(whole)
-    for a, b in zip(found, whole, strict=True):
+        records = list(tu_records(folder))
+    assert len(records) == len(whole)
+    for a, b in zip(records, whole, strict=True):
         assert (a.graph, a.place, a.row) == (b.graph, b.place, b.row)
         assert (a.targets, a.names) == (b.targets, b.names)
         assert a.x is not None and b.x is not None

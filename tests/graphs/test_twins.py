@@ -69,9 +69,9 @@ def test_many_graphs_are_searched_like_one(many: list[Graph], chunk: int) -> Non
     packed, starts = pack(many), np.cumsum([0, *(g.num_nodes for g in many)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(twins, "_CHUNK", chunk)
-        found = find_alike(packed, threads=2)
+        classes = find_alike(packed, threads=2)
     for i, g in enumerate(many):
-        for whole, own in zip(found, find_alike(pack([g])), strict=True):
+        for whole, own in zip(classes, find_alike(pack([g])), strict=True):
             own_part = whole[starts[i] : starts[i + 1]]
             assert own_part.tolist() == (own + starts[i]).tolist()
 

@@ -40,11 +40,11 @@ def by_distance(g: Graph, num_hops: int) -> Triples:
 
 def by_matrix_power(g: Graph, num_hops: int) -> Triples:
     adjacency, power = g.adjacency(), np.eye(g.num_nodes, dtype=np.int64)
-    found: Triples = []
+    triples: Triples = []
     for k in range(1, num_hops + 1):
         power = power @ adjacency
-        found += [(k, int(v), int(u)) for v, u in np.argwhere(power > 0)]
-    return found
+        triples += [(k, int(v), int(u)) for v, u in np.argwhere(power > 0)]
+    return triples
 
 
 ORACLES: dict[HopKernel, Callable[[Graph, int], Triples]] = {
@@ -189,7 +189,7 @@ def test_hop_lists_are_not_cut_at_the_first_40_nodes() -> None:
 @given(st.lists(graphs(max_nodes=8), max_size=3), st.integers(0, 9))
 def test_shell_sizes_count_the_pairs(many: list[Graph], num_shells: int) -> None:
     """Of all graphs at once; beyond the diameter there is nothing."""
-    found = shell_sizes(pack(many), num_shells)
+    sizes = shell_sizes(pack(many), num_shells)
     expected = [
         np.bincount(
             [d - 1 for d, u, _ in by_distance(g, num_shells) if u == v],
@@ -198,8 +198,8 @@ def test_shell_sizes_count_the_pairs(many: list[Graph], num_shells: int) -> None
         for g in many
         for v in range(g.num_nodes)
     ]
-    assert found.dtype == np.int64
-    assert found.tolist() == [row.tolist() for row in expected]
+    assert sizes.dtype == np.int64
+    assert sizes.tolist() == [row.tolist() for row in expected]
 
 
 @pytest.mark.parametrize(

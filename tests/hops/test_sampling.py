@@ -22,10 +22,10 @@ WORD = 2**64 - 1
 
 def hops_of(pairs: HopTable) -> dict[tuple[int, int], list[int]]:
     """(hop, node) to its neighbours, in stored order."""
-    found: dict[tuple[int, int], list[int]] = {}
+    members: dict[tuple[int, int], list[int]] = {}
     for k, v, u in zip(pairs.hop, pairs.row, pairs.col, strict=True):
-        found.setdefault((int(k), int(v)), []).append(int(u))
-    return found
+        members.setdefault((int(k), int(v)), []).append(int(u))
+    return members
 
 
 def absorb_in_python(state: int, word: int) -> int:
@@ -64,10 +64,10 @@ def test_sample_size_and_membership_on_large_hops(kernel: HopKernel, cap: int) -
     g = star(100)
     full = hops_of(hop_pairs(g, 2, kernel=kernel))
     drawn = hops_of(hop_pairs(g, 2, kernel=kernel, max_neighbors=cap))
-    for place, nodes in full.items():
-        assert len(drawn[place]) == min(cap, len(nodes))
-        assert set(drawn[place]) <= set(nodes)
-        assert drawn[place] == sorted(set(drawn[place]))
+    for key, nodes in full.items():
+        assert len(drawn[key]) == min(cap, len(nodes))
+        assert set(drawn[key]) <= set(nodes)
+        assert drawn[key] == sorted(set(drawn[key]))
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64, 189])

@@ -66,8 +66,8 @@ def test_generated_graphs_follow_the_recipe(generated: CountingDataset) -> None:
 def test_the_split_covers_every_graph_once(generated: CountingDataset) -> None:
     split = generated.split
     assert split.sizes == (300, 200, 500)
-    everything = np.concatenate([split.train, split.val, split.test])
-    assert sorted(everything.tolist()) == list(range(1000))
+    indices = np.concatenate([split.train, split.val, split.test])
+    assert sorted(indices.tolist()) == list(range(1000))
 
 
 def test_seeds() -> None:
@@ -136,14 +136,14 @@ PICTURES: dict[str, tuple[int, Edges, bool]] = {  # nodes, edges, induced
 def brute_force(graph: Graph, size: int, edges: Edges, induced: bool) -> int:
     """Count the different sets of edges that are a copy of the pattern."""
     adjacency = graph.adjacency()
-    found = set()
-    for place in itertools.permutations(range(graph.num_nodes), size):
-        if not all(adjacency[place[u], place[v]] for u, v in edges):
+    copies = set()
+    for nodes in itertools.permutations(range(graph.num_nodes), size):
+        if not all(adjacency[nodes[u], nodes[v]] for u, v in edges):
             continue
-        inside = adjacency[np.ix_(place, place)].sum() // 2
+        inside = adjacency[np.ix_(nodes, nodes)].sum() // 2
         if not induced or inside == len(edges):
-            found.add(frozenset(frozenset((place[u], place[v])) for u, v in edges))
-    return len(found)
+            copies.add(frozenset(frozenset((nodes[u], nodes[v])) for u, v in edges))
+    return len(copies)
 
 
 def custom(graph: Graph) -> float:
@@ -180,14 +180,14 @@ def test_counts_add_up_over_a_disjoint_union(a: Graph, b: Graph) -> None:
 def test_known_counts() -> None:
     names = ("triangle", "cycle4", "cycle5", "cycle6", "k4", "star3")
     columns = [PATTERNS.index(name) for name in names]
-    known = {
+    expected = {
         complete_graph(6): [20, 45, 72, 60, 15, 60],
         petersen_graph(): [0, 0, 12, 10, 0, 10],
         cycle_graph(6): [0, 0, 0, 1, 0, 0],
         path_graph(1): [0] * 6,
         path_graph(0): [0] * 6,
     }
-    for graph, counts in known.items():
+    for graph, counts in expected.items():
         assert pattern_counts([graph])[0, columns].tolist() == counts
 
 
@@ -213,18 +213,18 @@ def test_the_benchmarks_matlab_file(
         matrix = graph.adjacency().astype(np.float64)
         cells[0, i] = csc_array(matrix) if i % 2 else matrix
     split = {
-        f"{part}_idx": getattr(generated.split, part)
-        for part in ("train", "val", "test")
+        f"{name}_idx": getattr(generated.split, name)
+        for name in ("train", "val", "test")
     }
     (tmp_path / "counting").mkdir()
     file = tmp_path / "counting" / "randomgraph.mat"
     savemat(file, {"A": cells, **split})
     monkeypatch.setenv("SEKGNN_DATA", str(tmp_path))
     monkeypatch.setattr(counting, "check_statistics", lambda *_, **__: None)
-    found = CountingDataset()
-    assert found.source == "file" and list(found) == list(generated)
-    assert found.split.sizes == generated.split.sizes
-    np.testing.assert_allclose(found.targets, generated.targets)
+    dataset = CountingDataset()
+    assert dataset.source == "file" and list(dataset) == list(generated)
+    assert dataset.split.sizes == generated.split.sizes
+    np.testing.assert_allclose(dataset.targets, generated.targets)
     savemat(file, {"A": cells, **split, "val_idx": split["val_idx"][1:]})
     with pytest.raises(GraphInputError, match="no split of A"):
         CountingDataset(tmp_path)

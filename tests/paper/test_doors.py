@@ -26,7 +26,7 @@ LOADED = "print(sorted(m for m in sys.modules if m.startswith('sekgnn.paper.')))
 
 def loaded(*codes: str) -> list[list[str]]:
     """Return the modules of the room that a new process has after each code."""
-    code = "\n".join(["import sys", *(part for c in codes for part in (c, LOADED))])
+    code = "\n".join(["import sys", *(line for c in codes for line in (c, LOADED))])
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
@@ -44,12 +44,12 @@ def private(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_private_name_is_used() -> None:
-    found = {
+    private_names = {
         path.name: names
         for path in sorted(ROOM.glob("*.py"))
         if (names := [*private(ast.parse(path.read_text("utf-8")))])
     }
-    assert found == {}
+    assert private_names == {}
     evil = "from sekgnn.nn.sparse_sum import csr_sum, _any_device_sum"
     assert [*private(ast.parse(evil))] == ["_any_device_sum"]
 

@@ -43,15 +43,15 @@ def labelled(graphs: list[Graph], seed: int = 0, kinds: int = 2) -> KernelGraphs
 
 def some_graphs(count: int = 7, seed: int = 0) -> list[Graph]:
     draw = np.random.default_rng(seed)
-    found = [path_graph(1), empty_graph(3), cycle_graph(4)]
-    while len(found) < count:
+    graphs = [path_graph(1), empty_graph(3), cycle_graph(4)]
+    while len(graphs) < count:
         n = int(draw.integers(3, 8))
         row, col = np.nonzero(np.triu(draw.random((n, n)) < 0.4, 1))
-        found.append(Graph.from_edge_index([row, col], n, undirected="add"))
-    return found
+        graphs.append(Graph.from_edge_index([row, col], n, undirected="add"))
+    return graphs
 
 
-def parts(graphs: KernelGraphs) -> list[tuple[Matrix, Matrix]]:
+def matrices_of(graphs: KernelGraphs) -> list[tuple[Matrix, Matrix]]:
     """Return adjacency and features of every graph."""
     ptr = graphs.packed.node_ptr
     dense = np.zeros((ptr[-1], ptr[-1]))
@@ -109,19 +109,21 @@ def transport(left: Any, right: Any, rounds: int) -> float:
 def returns(left: Any, right: Any, length: int) -> float:
     def walk(graph: Any) -> Matrix:
         edges = np.nonzero(graph[0])
-        made = Graph.from_edge_index(np.stack(edges), len(graph[0]))
-        found = landing_probabilities(made, length, self_loops=False)
-        return np.array([[step[v, v] for step in found] for v in range(len(graph[0]))])
+        simple = Graph.from_edge_index(np.stack(edges), len(graph[0]))
+        probabilities = landing_probabilities(simple, length, self_loops=False)
+        return np.array(
+            [[step[v, v] for step in probabilities] for v in range(len(graph[0]))]
+        )
 
     def mean(a: Any, b: Any) -> float:
         r, s = walk(a), walk(b)
-        each = [
+        values = [
             np.exp(-np.sum((r[u] - s[w]) ** 2) / (2 * 0.25**2))
             * (a[1][u] == b[1][w]).all()
             for u in range(len(r))
             for w in range(len(s))
         ]
-        return float(np.mean(each))
+        return float(np.mean(values))
 
     gap = mean(left, left) + mean(right, right) - 2 * mean(left, right)
     return float(np.sqrt(max(gap, 0)))
@@ -151,7 +153,7 @@ def tangent(left: Any, right: Any, blocks: int, *, degree: bool = False) -> floa
             theta = theta * (np.pi - angle) / np.pi + sigma
         sums += theta
     total = [
-        [part.sum() for part in np.split(rows, [size], axis=1)]
+        [block.sum() for block in np.split(rows, [size], axis=1)]
         for rows in np.split(sums, [size])
     ]
     return float(total[0][1])
@@ -163,28 +165,31 @@ DEFINITIONS = {"wl": subtree, "wwl": transport, "retgk": returns, "gntk": tangen
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_value_is_the_definition(name: str) -> None:
     graphs, kernel = labelled(some_graphs()), KERNELS[name]
-    found = kernel.between(graphs)
+    values = kernel.between(graphs)
     slow = [
-        [[DEFINITIONS[name](a, b, level) for b in parts(graphs)] for a in parts(graphs)]
+        [
+            [DEFINITIONS[name](a, b, level) for b in matrices_of(graphs)]
+            for a in matrices_of(graphs)
+        ]
         for level in kernel.levels
     ]
     # a distance is the root of a difference: equal numbers leave half of the digits
-    np.testing.assert_allclose(found, slow, atol=1e-7 if name == "retgk" else 1e-10)
+    np.testing.assert_allclose(values, slow, atol=1e-7 if name == "retgk" else 1e-10)
 
 
 def test_the_tangent_kernel_divides_by_degrees_and_ends_with_the_last_block() -> None:
     graphs = labelled(some_graphs())
-    found = TangentKernel((2,)).between(graphs)[0]
-    slow = [[tangent(a, b, 2, degree=True) for b in parts(graphs)]
-            for a in parts(graphs)]  # fmt: skip
-    np.testing.assert_allclose(found, slow, atol=1e-10)
+    values = TangentKernel((2,)).between(graphs)[0]
+    slow = [[tangent(a, b, 2, degree=True) for b in matrices_of(graphs)]
+            for a in matrices_of(graphs)]  # fmt: skip
+    np.testing.assert_allclose(values, slow, atol=1e-10)
     plain = KernelGraphs(graphs.packed, np.zeros((len(graphs.x), 0)))
     degrees = np.eye(9)[np.diff(graphs.packed.indptr)]
     kernel = TangentKernel((1,), mlp_layers=1, all_blocks=False)
-    found, last = (
+    values, last = (
         kernel.between(g) for g in (plain, KernelGraphs(plain.packed, degrees))
     )
-    np.testing.assert_allclose(found, last)
+    np.testing.assert_allclose(values, last)
     two = KernelGraphs(pack([path_graph(2), path_graph(1)]), np.ones((3, 1)))
     # an edge: Σ = 1 after averaging, so Θ = 1 + 1 at each of 4 pairs, of 2, of 1
     np.testing.assert_allclose(kernel.between(two)[0], [[8, 4], [4, 2]])
@@ -205,7 +210,7 @@ def test_the_subtree_kernel_is_that_of_grakel() -> None:
     theirs = grakel.WeisfeilerLehman(n_iter=3, normalize=True).fit_transform(
         [
             grakel.Graph(a.astype(int), dict(enumerate(x.argmax(1).tolist())))
-            for a, x in parts(graphs)
+            for a, x in matrices_of(graphs)
         ]
     )
     np.testing.assert_allclose(SubtreeKernel((3,)).between(graphs)[0], theirs)
@@ -215,37 +220,37 @@ def test_the_subtree_kernel_is_that_of_grakel() -> None:
 def test_matrices_are_symmetric_semidefinite_and_blind_to_names(name: str) -> None:
     kernel = KERNELS[name]
     graphs = labelled([*some_graphs(12, seed=3), petersen_graph()])
-    whole = kernel.between(graphs)
-    np.testing.assert_array_equal(whole, np.swapaxes(whole, 1, 2))
-    for matrix in np.exp(-3 * whole) if kernel.is_distance else whole:
+    values = kernel.between(graphs)
+    np.testing.assert_array_equal(values, np.swapaxes(values, 1, 2))
+    for matrix in np.exp(-3 * values) if kernel.is_distance else values:
         sizes = np.linalg.eigvalsh(matrix)
         assert sizes.min() > -1e-9 * sizes.max()
     draw = np.random.default_rng(5)
     moved = []
-    for adjacency, x in parts(graphs):
+    for adjacency, x in matrices_of(graphs):
         perm = draw.permutation(len(x))
         edges = np.stack(np.nonzero(adjacency))
         graph = Graph.from_edge_index(edges, len(x)).relabel(perm)
         moved.append(KernelGraphs(pack([graph]), x[np.argsort(perm)]))
     other = KernelGraphs.join(moved)
     near = 1e-7 if name == "retgk" else 1e-12
-    np.testing.assert_allclose(kernel.between(other), whole, atol=near)
+    np.testing.assert_allclose(kernel.between(other), values, atol=near)
     rows = graphs.subset([4, 0, 7])
-    part = kernel.between(rows, other)
-    np.testing.assert_allclose(part, whole[:, [4, 0, 7]], atol=near)
+    subset = kernel.between(rows, other)
+    np.testing.assert_allclose(subset, values[:, [4, 0, 7]], atol=near)
 
 
 def test_fused_distances_of_small_graphs_by_hand() -> None:
     pytest.importorskip("ot")
-    one = [KernelGraphs(pack([path_graph(1)]), np.eye(2)[[i]]) for i in (0, 1)]
+    nodes = [KernelGraphs(pack([path_graph(1)]), np.eye(2)[[i]]) for i in (0, 1)]
     edge = KernelGraphs(pack([path_graph(2)]), np.eye(2)[[0, 0]])
-    graphs = KernelGraphs.join([*one, edge, KernelGraphs(pack([]), np.zeros((0, 2)))])
-    (found,) = FusedDistance((0,), alpha=0.25).between(graphs)
+    graphs = KernelGraphs.join([*nodes, edge, KernelGraphs(pack([]), np.zeros((0, 2)))])
+    (distances,) = FusedDistance((0,), alpha=0.25).between(graphs)
     # an edge against a node: half of the pairs are 1 apart, and 0 there
     expected = [[0, 0.75, 0.125], [0.75, 0, 0.875], [0.125, 0.875, 0]]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(distances, expected, atol=1e-9)
     rows = FusedDistance((0,), alpha=0.25).between(graphs.subset([2]), graphs)
-    np.testing.assert_allclose(rows[0], found[2:3], atol=1e-9)
+    np.testing.assert_allclose(rows[0], distances[2:3], atol=1e-9)
 
 
 def test_fused_distances_without_structure_are_transport() -> None:
@@ -260,8 +265,8 @@ def test_fused_distances_without_structure_are_transport() -> None:
 def test_no_nodes_and_no_graphs() -> None:
     nothing = KernelGraphs(pack([empty_graph(0), path_graph(2)]), np.zeros((2, 0)))
     for kernel in KERNELS.values():
-        found = kernel.between(nothing)
-        assert np.isfinite(found).all()
+        values = kernel.between(nothing)
+        assert np.isfinite(values).all()
         assert kernel.between(nothing.subset([1]), nothing).shape[1:] == (1, 2)
 
 

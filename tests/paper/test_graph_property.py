@@ -87,9 +87,9 @@ def test_each_graph_has_one_source_and_values_between_zero_and_one(
     generated: GraphPropertyDataset,
 ) -> None:
     sizes = [g.num_nodes for g in generated]
-    parts = np.split(generated.features, np.cumsum(sizes)[:-1])
-    assert all(part[:, 0].sum() == 1 for part in parts)
-    assert len({int(part[:, 0].argmax()) for part in parts}) > 10
+    features = np.split(generated.features, np.cumsum(sizes)[:-1])
+    assert all(x[:, 0].sum() == 1 for x in features)
+    assert len({int(x[:, 0].argmax()) for x in features}) > 10
     value = generated.features[:, 1]
     assert 0 <= value.min() < 0.01 and 0.99 < value.max() < 1
     assert value.mean() == pytest.approx(0.5, abs=0.02)
@@ -122,10 +122,10 @@ def test_without_a_data_folder_the_graphs_are_generated(
 
 
 def test_pyg_data(generated: GraphPropertyDataset) -> None:
-    whole = generated.to_pyg(("diameter", "is_connected"))
+    by_graph = generated.to_pyg(("diameter", "is_connected"))
     nodes = generated.to_pyg("eccentricity")
     start = 0
-    for i, (data, by_node) in enumerate(zip(whole, nodes, strict=True)):
+    for i, (data, by_node) in enumerate(zip(by_graph, nodes, strict=True)):
         n = generated[i].num_nodes
         assert Graph.from_edge_index(data.edge_index, data.num_nodes) == generated[i]
         assert data.y.tolist() == [generated.targets[i, [1, 0]].tolist()]
@@ -153,8 +153,8 @@ def expected(graph: Graph) -> list[float]:
 
 @given(st.lists(graphs(min_nodes=1, max_nodes=8), min_size=1, max_size=4))
 def test_graph_properties_match_networkx(many: list[Graph]) -> None:
-    found = graph_properties(many)
-    np.testing.assert_allclose(found, [expected(g) for g in many], atol=1e-6)
+    properties = graph_properties(many)
+    np.testing.assert_allclose(properties, [expected(g) for g in many], atol=1e-6)
 
 
 @given(graphs(min_nodes=1, max_nodes=8))
@@ -179,18 +179,20 @@ def test_node_properties_match_networkx(many: list[Graph], data: st.DataObject) 
         for v in range(n):
             widest = max(nx.single_source_shortest_path_length(g, v).values())
             rows.append([lengths.get(v, 0), widest, laplacian[v]])
-    found = node_properties(many, np.concatenate(features))
-    np.testing.assert_allclose(found, rows, atol=1e-9)
+    properties = node_properties(many, np.concatenate(features))
+    np.testing.assert_allclose(properties, rows, atol=1e-9)
 
 
 def test_known_values() -> None:
-    known = {
+    expected_values = {
         path_graph(1): [0, 0, 0],
         path_graph(2): [0, 1, 1],
         cycle_graph(3).disjoint_union(path_graph(1)): [0, 1, 2],
         complete_graph(5): [1, 1, 4],
     }
-    np.testing.assert_allclose(graph_properties([*known]), [*known.values()], atol=1e-9)
+    np.testing.assert_allclose(
+        graph_properties([*expected_values]), [*expected_values.values()], atol=1e-9
+    )
     assert graph_properties([path_graph(0)]).tolist() == [[0, 0, 0]]
     assert node_properties([path_graph(0)], np.zeros((0, 2))).shape == (0, 3)
 
@@ -285,13 +287,13 @@ def test_rewiring_drops_two_percent_of_the_edges() -> None:
     rng = np.random.default_rng(5)
     star = np.zeros((20, 20), dtype=np.bool_)
     star[0, 1:] = star[1:, 0] = True
-    kept = added = 0
+    remaining = added = 0
     for _ in range(3000):
         matrix = _rewired(star, rng)
         assert np.array_equal(matrix, matrix.T) and not matrix.diagonal().any()
-        kept += int((matrix & star).sum()) // 2
+        remaining += int((matrix & star).sum()) // 2
         added += int((matrix & ~star).sum()) // 2
-    assert kept / (3000 * 19) == pytest.approx(0.98, abs=0.004)
+    assert remaining / (3000 * 19) == pytest.approx(0.98, abs=0.004)
     appear = 2 * (0.1 * 19 / 171) ** 2
     assert added / (3000 * 171) == pytest.approx(appear, rel=0.3)
     full = ~np.eye(6, dtype=np.bool_)

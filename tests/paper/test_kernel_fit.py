@@ -42,9 +42,9 @@ def fitted(chosen: RunConfig, number: int = 0) -> tuple[Training, Trained]:
     return training, training.fit(number)
 
 
-def read(training: Training, model: KernelMachine, part: str) -> tuple[Any, Any]:
-    """Return graphs and targets of a part of the first split."""
-    chosen = getattr(training.splits[0], part)
+def read(training: Training, model: KernelMachine, subset: str) -> tuple[Any, Any]:
+    """Return graphs and targets of a subset of the first split."""
+    chosen = getattr(training.splits[0], subset)
     batches = list(training.prepare().batches(chosen, 999))
     graphs = [model.read(model.prepare(batch)) for batch in batches]
     return KernelGraphs.join(graphs), torch.cat([b.y for b in batches]).numpy()
@@ -60,18 +60,18 @@ def test_classes_are_those_of_scikit_learn(target: str, lines: Path) -> None:
         ))  # fmt: skip
     training, trained = fitted(settings(lines, target, "wwl", test_fraction=0.4))
     model: Any = trained.model
-    left, y = read(training, model, "train")
-    right, _ = read(training, model, "test")
+    train, y = read(training, model, "train")
+    test, _ = read(training, model, "test")
     kernel = model.fitted_kernel()
     gamma = float(model.gamma)
-    svm = SVC(C=_c(training, model, left, y), kernel="precomputed", break_ties=True)
-    svm.fit(np.exp(-gamma * kernel.between(left)[0]), y)
+    svm = SVC(C=_c(training, model, train, y), kernel="precomputed", break_ties=True)
+    svm.fit(np.exp(-gamma * kernel.between(train)[0]), y)
     out = trained.evaluate().out
-    matrix = np.exp(-gamma * kernel.between(right, left)[0])
+    matrix = np.exp(-gamma * kernel.between(test, train)[0])
     assert out.argmax(1).tolist() == svm.predict(matrix).tolist()
     scores = svm.decision_function(matrix)
-    found = out if out.size(1) > 2 else out[:, 1] - out[:, 0]
-    np.testing.assert_allclose(found, scores, atol=1e-10)
+    margins = out if out.size(1) > 2 else out[:, 1] - out[:, 0]
+    np.testing.assert_allclose(margins, scores, atol=1e-10)
 
 
 def _c(training: Training, model: Any, graphs: Any, y: Any) -> float:
@@ -96,20 +96,20 @@ def test_numbers_are_kernel_ridge(lines: Path) -> None:
     chosen = settings(lines, "size,weight", svm_c=5.0, rounds=2)
     training, trained = fitted(chosen)
     model: Any = trained.model
-    left, _ = read(training, model, "train")
-    right, _ = read(training, model, "test")
+    train, _ = read(training, model, "train")
+    test, _ = read(training, model, "test")
     data = training.data.subset(np.sort(training.splits[0].train))
     y, mask = data.targets()
-    wanted = trained.note.wanted(y.double()).numpy()
+    targets = trained.note.wanted(y.double()).numpy()
     kernel = model.fitted_kernel()
     out = trained.evaluate().out.numpy()
     for target in range(2):
-        here = np.flatnonzero(mask[:, target].numpy())
-        own = left.subset(here)
+        rows = np.flatnonzero(mask[:, target].numpy())
+        train_graphs = train.subset(rows)
         ridge = KernelRidge(alpha=1 / (2 * 5.0), kernel="precomputed")
-        mean = wanted[here, target].mean()
-        ridge.fit(kernel.between(own)[0], wanted[here, target] - mean)
-        expected = ridge.predict(kernel.between(right, own)[0]) + mean
+        mean = targets[rows, target].mean()
+        ridge.fit(kernel.between(train_graphs)[0], targets[rows, target] - mean)
+        expected = ridge.predict(kernel.between(test, train_graphs)[0]) + mean
         np.testing.assert_allclose(out[:, target], expected, atol=1e-9)
 
 
@@ -134,8 +134,8 @@ def test_every_kernel_runs_predicts_and_is_kept(
     assert record.folds[0].metrics["test_accuracy"] == pytest.approx(
         float((together.argmax(1) == [int(g.y) for g in graphs]).mean())
     )
-    one = np.concatenate([alone.predict([graph]) for graph in graphs[::-1]])
-    np.testing.assert_allclose(one[::-1], together, atol=1e-6)
+    singly = np.concatenate([alone.predict([graph]) for graph in graphs[::-1]])
+    np.testing.assert_allclose(singly[::-1], together, atol=1e-6)
     file = tmp_path / "again.safetensors"
     save_model(first, file)
     again: Any = load_model(file)

@@ -75,8 +75,8 @@ def table_of(paper: str, label: str) -> list[list[str]]:
     end = paper.index(rf"\label{{{label}}}")
     start = paper.rindex(r"\begin{tabular}", 0, end)
     start = min(
-        place for rule in (r"\toprule", r"\hline")
-        if (place := paper.find(rule, start)) > 0
+        position for rule in (r"\toprule", r"\hline")
+        if (position := paper.find(rule, start)) > 0
     )  # fmt: skip
     rules = r"|\\midrule|\\toprule|\\hline"
     text = re.sub(r"\\color\[HTML\]\{\w+\}|\\(text)?bf" + rules, "", paper[start:end])
@@ -92,8 +92,8 @@ def printed(paper: str, row: PaperNumber) -> str:
     table = table_of(paper, row.table)
     if row.table == "exp:qm9":
         column = table[0].index(METHODS[row.model])
-        place = [target.name for target in QM9_TARGETS].index(row.target)
-        return table[place + 1][column]
+        row_index = [target.name for target in QM9_TARGETS].index(row.target)
+        return table[row_index + 1][column]
     if row.steps is not None:
         method = rf"SEK-GIN(\#steps={row.steps})"
         (line,) = [line for line in table if line[0] == method]
@@ -118,7 +118,7 @@ def test_every_number_is_in_the_paper(paper: str) -> None:
 
 @pytest.mark.dataset
 def test_no_number_is_missing(paper: str) -> None:
-    places = {
+    keys = {
         (r.table, r.data, r.target, r.model, r.protocol, r.steps) for r in PAPER_NUMBERS
     }
     synthetic = 8 * 7
@@ -127,7 +127,7 @@ def test_no_number_is_missing(paper: str) -> None:
         for line in table_of(paper, "exp:tudataset")
         for cell in line[1:]
     )
-    assert len(places) == synthetic + accuracies + 7 * 12 + 5 * (7 + 4)
+    assert len(keys) == synthetic + accuracies + 7 * 12 + 5 * (7 + 4)
 
 
 def test_the_best_is_best_within_a_metric_and_leaves_out_what_is_doubtful() -> None:
@@ -180,8 +180,8 @@ def test_a_count_stands_beside_the_error_that_its_authors_computed(model: str) -
         (model, "test_mae", "test_mse"),
         *((name, "test_mse", "test_mae") for name in SQUARED),
     ):
-        found = paper_number("counting", ["cycle4"], other, "holdout", metric)
-        assert found is not None and not found.note
+        number = paper_number("counting", ["cycle4"], other, "holdout", metric)
+        assert number is not None and not number.note
         assert not paper_number("counting", ["cycle4"], other, "holdout", absent)
     for steps in (0, 32):
         key = ("counting", ["cycle4"], "sek-gin", "holdout")
@@ -191,12 +191,12 @@ def test_a_count_stands_beside_the_error_that_its_authors_computed(model: str) -
 
 def test_a_run_is_of_an_ablation_only_with_its_settings() -> None:
     walks = {"scope": ("graph",), "aggregate": "landing", "merge": "parts"}
-    given: dict[str, Any]
-    given = {"data": "counting", "model": "sek-gin", "num_layers": 6, "num_hops": 5,
+    settings: dict[str, Any]
+    settings = {"data": "counting", "model": "sek-gin", "num_layers": 6, "num_hops": 5,
              "combine": "sum", "fusion": "weighted", "walk_length": 24,
              **walks}  # fmt: skip
-    assert ablation_steps("counting", RunConfig(**given).to_dict()) == 24
-    bare = RunConfig(**{**given, "encoding": "none"}).to_dict()
+    assert ablation_steps("counting", RunConfig(**settings).to_dict()) == 24
+    bare = RunConfig(**{**settings, "encoding": "none"}).to_dict()
     assert ablation_steps("graph_property", bare) == 0
     others: tuple[dict[str, Any], ...] = (
         {"num_layers": 5}, {"num_hops": 3}, {"combine": "geometric"}, {"combine": None},
@@ -204,9 +204,9 @@ def test_a_run_is_of_an_ablation_only_with_its_settings() -> None:
         {"scope": ("graph", "internal")}, {"fusion": None}, {"model": "sek-gnn"},
     )  # fmt: skip
     for other in others:
-        config = RunConfig(**{**given, **other}).to_dict()
+        config = RunConfig(**{**settings, **other}).to_dict()
         assert ablation_steps("counting", config) is None, other
-    small = RunConfig(**{**given, "num_layers": 2, "num_hops": 3}).to_dict()
+    small = RunConfig(**{**settings, "num_layers": 2, "num_hops": 3}).to_dict()
     assert ablation_steps("imdb-binary", small) == 24
     assert ablation_steps("COX2", small) is None  # not in the paper's table
     assert ablation_steps("counting", small) is ablation_steps("counting", {}) is None

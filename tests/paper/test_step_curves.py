@@ -89,8 +89,8 @@ def test_sets_are_read_by_their_protocol() -> None:
 def test_the_table_compares_an_ablation_with_its_own_number() -> None:
     rows = rows_of(as_run(counted(8, 0.1), "a"), as_run(counted(12, 0.1), "b"))
     assert [row.paper and row.paper.value for row in rows] == [None, 0.0008, None, None]
-    *_, xu2019, each, last = rows_of(as_run(classified(8)))
-    assert each.paper is not None and each.paper.value == 0.952
+    *_, xu2019, chosen, last = rows_of(as_run(classified(8)))
+    assert chosen.paper is not None and chosen.paper.value == 0.952
     assert xu2019.paper is last.paper is None  # 92.2 % is of other settings
 
 
@@ -109,8 +109,8 @@ def test_seeds_are_averaged() -> None:
 
 
 def test_targets_that_are_learned_together_stand_beside_those_alone() -> None:
-    each = {"test_mse[star3]": 0.25, "test_mae[star3]": 9.0, "test_mse[cycle4]": 0.75}
-    record = holdout(targets=["star3", "cycle4"], metrics={"test_mse": 0.6, **each})
+    errors = {"test_mse[star3]": 0.25, "test_mae[star3]": 9.0, "test_mse[cycle4]": 0.75}
+    record = holdout(targets=["star3", "cycle4"], metrics={"test_mse": 0.6, **errors})
     both = replace(record, config=config("counting", 8, 6, 5).to_dict())
     curves = curves_of(both, counted(16, 0.1))
     rows = read_table(step_markdown(curves, "x.png"))
@@ -163,6 +163,6 @@ def test_a_report_has_the_page_only_with_such_runs(tmp_path: Path) -> None:
     assert (
         "steps.md" not in write_report([plain], tmp_path / "a", pages=step_pages).files
     )
-    made = write_report([plain, some], tmp_path / "b", pages=step_pages)
-    assert {"steps.md", "steps.png"} <= {file.name for file in made.output.iterdir()}
-    assert "(steps.png)" in (made.output / "steps.md").read_text("utf-8")
+    report = write_report([plain, some], tmp_path / "b", pages=step_pages)
+    assert {"steps.md", "steps.png"} <= {file.name for file in report.output.iterdir()}
+    assert "(steps.png)" in (report.output / "steps.md").read_text("utf-8")

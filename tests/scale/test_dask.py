@@ -226,7 +226,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(
         assert said.exit_code == 2
         (error,) = said.stderr.splitlines()
         assert "No space left on device; free some space" in error
-        while any((tmp_path / "out").glob("*.tmp.npz")):  # of the other worker
+        while any((tmp_path / "out").glob("*.tmp.arrays")):  # of the other worker
             time.sleep(0.1)
         assert [file.name for file in (tmp_path / "out").iterdir()] == ["manifest.json"]
     finally:

@@ -36,11 +36,11 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
         self: Validation, config: RunConfig, report: Report | None = None
     ) -> Outcome:
         seen.append(config)
-        found = abs(config.lr - 0.03) + config.batch_size / 1000
+        objective = abs(config.lr - 0.03) + config.batch_size / 1000
         for epoch in range(1, config.epochs + 1):
             if report is not None:
-                report(epoch, found + 1 / epoch)
-        return Outcome(found, (1,), 10, 0.0)
+                report(epoch, objective + 1 / epoch)
+        return Outcome(objective, (1,), 10, 0.0)
 
     monkeypatch.setattr(Validation, "value", value)
     return seen

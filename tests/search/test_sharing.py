@@ -133,18 +133,18 @@ def test_trials_choose_slots_in_the_order_of_their_numbers(tmp_path: Path) -> No
     """Were a later one first, an earlier one could choose the same meanwhile."""
     with quiet_optuna():
         study = optuna.create_study(storage=open_storage(str(tmp_path / "study.log")))
-        one = make_worker(study, slots=2)
+        chooser = make_worker(study, slots=2)
         first, second, third = study.ask(), study.ask(), study.ask()
         with ThreadPoolExecutor() as pool:
-            waiting = [pool.submit(one.choose_slot, t) for t in (third, second)]
+            waiting = [pool.submit(chooser.choose_slot, t) for t in (third, second)]
             time.sleep(0.5)
             assert not any(future.done() for future in waiting)
-            assert one.choose_slot(first) == 0
+            assert chooser.choose_slot(first) == 0
             assert waiting[1].result(timeout=60) == 1
             assert waiting[0].result(timeout=60) is None
         for trial in (first, third):  # a failed trial gives its slot back
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
-        assert one.choose_slot(study.ask()) == 0
+        assert chooser.choose_slot(study.ask()) == 0
 
 
 @pytest.mark.parametrize("form", ["{}/study.log", "sqlite:///{}/study.db"])

@@ -89,16 +89,18 @@ def test_best_config_reproduces_the_least_value_of_the_table(
 def test_a_continued_search_equals_one_in_one_go(
     tmp_path: Path, data: GraphTask, no_training: list[RunConfig], sampler: str
 ) -> None:
-    whole = search(BASE, WIDE, tmp_path / "a", trials=14, sampler=sampler, data=data)
-    assert whole.done == 14
+    uninterrupted = search(
+        BASE, WIDE, tmp_path / "a", trials=14, sampler=sampler, data=data
+    )
+    assert uninterrupted.done == 14
     for trials in (5, 11, 14):
-        part = search(
+        continued = search(
             BASE, WIDE, tmp_path / "b", trials=trials, sampler=sampler, data=data
         )
-        assert part.done == trials
-    assert points(part) == points(whole)
-    assert len({json.dumps(point) for point in points(whole)}) == 14
-    assert part.best == whole.best
+        assert continued.done == trials
+    assert points(continued) == points(uninterrupted)
+    assert len({json.dumps(point) for point in points(uninterrupted)}) == 14
+    assert continued.best == uninterrupted.best
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
@@ -216,10 +218,10 @@ def test_what_a_search_cannot_compare_is_refused(
 
 def test_the_last_epoch_counts_if_it_is_kept(data: GraphTask) -> None:
     last = replace(BASE, keep="last", epochs=3, lr=0.3)
-    told: list[float] = []
-    outcome = Validation(last, data=data).value(last, lambda _, v: told.append(v))
+    reported: list[float] = []
+    outcome = Validation(last, data=data).value(last, lambda _, v: reported.append(v))
     curve = Training(last, data).fit().curves["val_loss"]
-    assert told == curve
+    assert reported == curve
     assert (outcome.value, outcome.epochs) == (curve[-1], (3,))
 
 
@@ -232,8 +234,8 @@ def test_test_targets_have_no_influence(tmp_path: Path, data: GraphTask) -> None
         graph.y = graph.y * float("nan")
     space = SearchSpace.from_dict({"lr": {"low": 1e-3, "high": 0.1, "log": True}})
     first, second = (
-        search(BASE, space, tmp_path / name, trials=3, data=own)
-        for name, own in (("a", data), ("b", spoilt))
+        search(BASE, space, tmp_path / name, trials=3, data=task)
+        for name, task in (("a", data), ("b", spoilt))
     )
     assert [row["value"] for row in first.rows] == [row["value"] for row in second.rows]
     assert first.best == second.best
@@ -243,17 +245,17 @@ def test_test_targets_have_no_influence(tmp_path: Path, data: GraphTask) -> None
 def test_nested_takes_the_mean_over_the_folds(data: GraphTask) -> None:
     nested = replace(BASE, protocol="nested", folds=2, epochs=1)
     loaded = Validation(nested, data=data)
-    told: list[tuple[int, float]] = []
-    outcome = loaded.value(nested, lambda epoch, value: told.append((epoch, value)))
+    reported: list[tuple[int, float]] = []
+    outcome = loaded.value(nested, lambda epoch, value: reported.append((epoch, value)))
     singles: list[float] = []
     for number, split in enumerate(loaded.splits):
         assert not set(split.val) & set(split.test)
-        own = Validation(nested, data=data)
-        own.splits = loaded.splits[: number + 1]
-        singles.append(own.value(nested).value * (number + 1) - sum(singles))
+        partial = Validation(nested, data=data)
+        partial.splits = loaded.splits[: number + 1]
+        singles.append(partial.value(nested).value * (number + 1) - sum(singles))
     assert outcome.value == pytest.approx(sum(singles) / 2)
-    assert [epoch for epoch, _ in told] == [1, 2]
-    assert told[-1][1] == pytest.approx(outcome.value)
+    assert [epoch for epoch, _ in reported] == [1, 2]
+    assert reported[-1][1] == pytest.approx(outcome.value)
 
 
 def test_another_search_in_the_same_folder_is_refused(
@@ -267,9 +269,9 @@ def test_another_search_in_the_same_folder_is_refused(
         (BASE, other, data, "batch_size"),
         (BASE, GRID, half, "validation graphs"),
     ]
-    for base, space, own, words in cases:
+    for base, space, task, words in cases:
         with pytest.raises(ConfigError, match=words):
-            search(base, space, tmp_path, trials=3, data=own)
+            search(base, space, tmp_path, trials=3, data=task)
     with pytest.raises(ConfigError, match="sampler"):
         search(BASE, GRID, tmp_path, trials=3, data=data, sampler="grid")
     assert len(no_training) == 2
@@ -345,12 +347,12 @@ def test_damaged_studies_are_refused_before_anything_is_trained(
         ("db", b"no database" * 100),
         ("db", db[:1024] + bytes(len(db) - 1024)),
     ):
-        place = tmp_path / f"a.{kind}"
-        place.write_bytes(content)
-        with pytest.raises((ConfigError, OutputError), match=place.name) as caught:
+        file = tmp_path / f"a.{kind}"
+        file.write_bytes(content)
+        with pytest.raises((ConfigError, OutputError), match=file.name) as caught:
             search(BASE, GRID, tmp_path / "new", storage=urls[kind], data=data)
         assert "\n" not in str(caught.value)
-        assert place.read_bytes() == content
+        assert file.read_bytes() == content
     assert not no_training
 
 

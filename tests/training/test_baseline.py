@@ -20,10 +20,14 @@ from sekgnn.estimators import SEKClassifier
 from sekgnn.graphs import cycle_graph, path_graph
 from sekgnn.graphs.molecules import descriptor_names
 from sekgnn.models import load_model
+from sekgnn.reports.run_figures import read_predictions
 from sekgnn.search.worker import Validation
 from sekgnn.training import RunRecord
 from sekgnn.training.baseline import Baseline
+from sekgnn.training.objective import Objective
+from sekgnn.training.paired import Outcome, paired_error
 from sekgnn.training.predict_file import evaluate_file
+from sekgnn.training.predictions import Rows
 from sekgnn.training.predictor import Predictor
 from sekgnn.training.run_folder import MODEL_FILE
 from sekgnn.training.training import Training
@@ -117,7 +121,8 @@ def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) 
     assert found["metric"] == "test_accuracy"
     assert found["selected_on"] == "val_accuracy of the validation graphs"
     assert found["value"] == found["each"][found["model"]]
-    assert RunRecord.load(tmp_path / "run").baseline == found
+    saved = RunRecord.load(tmp_path / "run").baseline
+    assert saved == json.loads(record.to_json())["baseline"]
     for name, value in found["each"].items():  # it is what such a run reaches
         training = Training(settings.without_network(name))
         trained = training.fit()
@@ -128,12 +133,22 @@ def test_a_run_of_a_network_says_what_goes_without(lines: Path, tmp_path: Path) 
     assert sentence.startswith("without a network, test_accuracy: ")
     assert all(f"{n} {v:.3g}" in sentence for n, v in found["each"].items())
     assert f"this model {record.headline.value:.3g}" in sentence
-    behind = found["value"] > record.headline.value
-    assert (f"Use {found['model']}, the best" in sentence) == behind
-    assert ("Use this model" in sentence) != behind
-    ahead = replace(record, baseline={**found, "value": 2.0}).baseline_sentence()
-    gap = 2.0 - record.headline.value
-    assert f"it is ahead by {gap:.3g}; or try --preset" in str(ahead)
+    value = record.headline.value
+    for best, words in [
+        (2.0, f"Use {found['model']}, the best"),
+        (-1.0, "Use this model: it is ahead of"),
+        (value + 0.1, "Not distinguishable: this model is behind"),
+        (value - 0.1, "Not distinguishable: this model is ahead of"),
+    ]:
+        other = replace(record, baseline={**found, "value": best, "error": 0.15})
+        said = str(other.baseline_sentence())
+        gap = f"by {abs(value - best):.3g} ± 0.15 (standard error, "
+        assert words in said and gap in said
+        assert f"{len(record.folds[0].split['test'])} tested)" in said
+    old = {name: v for name, v in found.items() if name != "error"}
+    ahead = replace(record, baseline={**old, "value": 2.0}).baseline_sentence()
+    gap = f"{2.0 - value:.3g}"  # records of earlier versions know no standard error
+    assert f"it is ahead by {gap}; or try --preset" in str(ahead)
 
 
 def test_nothing_is_selected_without_validation_graphs(
@@ -221,3 +236,57 @@ def test_a_baseline_takes_no_longer_than_the_network(
     monkeypatch.setattr("sekgnn.training.baseline._LEAST", 0.0)
     found = Baseline(Training(config(lines, "size", **SMALL))).fold(0, seconds=0.0)
     assert "longer than the network" in found["forest"]["left_out"]
+
+
+def test_how_sure_a_lead_is(lines: Path, tmp_path: Path) -> None:
+    """Of a mean it is s / sqrt(n) of the paired differences, by the tables of runs."""
+    settings = replace(config(lines, "size", **SMALL), baseline=True)
+    (fold,) = run(settings, tmp_path / "run").folds
+    run(settings.without_network("ridge"), tmp_path / "ridge")
+    errors = []
+    for name in ("run", "ridge"):
+        table = read_predictions(tmp_path / name / "predictions.csv")
+        true, predicted = table.numbers("size")
+        errors.append(np.abs(true - predicted))
+    each = errors[0] - errors[1]
+    wanted = each.std(ddof=1) / np.sqrt(each.size)
+    assert fold.baseline["ridge"]["paired_error"] == pytest.approx(wanted, rel=1e-4)
+
+
+@pytest.mark.parametrize("count", [30, 200])
+def test_the_jackknife_of_a_metric_that_is_no_mean(count: int) -> None:
+    """Of areas under curves it is the spread over fresh samples, about."""
+    goal = Objective("multilabel", targets=("a",))
+    random = np.random.default_rng(0)
+    differences, said = [], []
+    for _ in range(40):
+        y = (np.arange(count) % 2)[:, None].astype(np.float32)
+        first = y + random.normal(size=(count, 1))
+        second = first + random.normal(size=(count, 1))
+        graph = torch.arange(count)
+        all_known = torch.ones(count, 1, dtype=torch.bool)
+        about = torch.from_numpy(y), all_known, torch.ones(count)
+        rows = Rows(graph, 0 * graph, torch.empty(count, 1), *about)
+        pair = [Outcome(goal, torch.from_numpy(p), rows) for p in (first, second)]
+        aurocs = [goal.metrics(one.predicted, rows.y, rows.mask)["auroc"]
+                  for one in pair]  # fmt: skip
+        differences.append(aurocs[0] - aurocs[1])
+        said.append(paired_error(*(one.leaving_out() for one in pair)))
+    assert np.mean(said) == pytest.approx(np.std(differences), rel=0.25)
+
+
+def test_a_fold_interrupted_in_its_baselines_ends_the_same(
+    lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = {**SMALL, "protocol": "nested", "folds": 2, "baseline": True}
+    settings = config(lines, "ring", **keys)
+    whole = run(settings, tmp_path / "whole")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Baseline, "fold", interrupt)
+        run(settings, tmp_path / "resumed")
+    resumed = run(settings, tmp_path / "resumed")
+    assert resumed.baseline == whole.baseline and resumed.results == whole.results
+
+
+def interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt

@@ -19,7 +19,7 @@ from sekgnn.training import data as training_data
 from sekgnn.training.config import RunConfig
 from sekgnn.training.predict_file import FilePredictions, evaluate_run
 from sekgnn.training.predictor import Predictor
-from sekgnn.training.settings import LINKS, chosen_config
+from sekgnn.training.settings import SEEDS, chosen_config
 
 node_tasks = sys.modules["sekgnn.datasets.node_task"]  # a function has its name
 _OPTIONS: dict[str, Any] = {
@@ -143,17 +143,29 @@ def test_links_are_learned_where_nothing_else_is_said(tmp_path: Path) -> None:
     file = ring(tmp_path / "ring.csr", 2000)
     record = train(str(file.path), tmp_path / "run", level="link", epochs=12)
     assert record.result("test_auroc").value > 0.9
-    assert {name: record.config[name] for name in LINKS} == LINKS
+    assert {name: record.config[name] for name in SEEDS} == SEEDS
 
 
-def test_what_is_chosen_for_links_is_what_was_not_given(tmp_path: Path) -> None:
-    data = {"data": str(ring(tmp_path / "ring.csr", 300).path), "level": "link"}
+def test_nodes_are_learned_where_nothing_else_is_said(tmp_path: Path) -> None:
+    """A node's own features say 80 %; those of its neighbours the rest."""
+    x = np.eye(2)[np.arange(240) % 2] + np.random.default_rng(1).normal(size=(240, 2))
+    file = _blocks(tmp_path / "g.csr", x=x.astype(np.float32))
+    record = train(str(file.path), tmp_path / "run", epochs=30)
+    assert record.result("test_accuracy").value > 0.9
+    assert {name: record.config[name] for name in SEEDS} == SEEDS
+
+
+@pytest.mark.parametrize("level", ["node", "link"])
+def test_what_is_chosen_for_one_graph_is_what_was_not_given(
+    level: str, tmp_path: Path
+) -> None:
+    data = {"data": str(ring(tmp_path / "ring.csr", 300).path), "level": level}
     config, words = chosen_config(None, {**data, "lr": 0.1, "model": "k-gin"})
     assert (config.model, config.lr, config.epochs) == ("k-gin", 0.1, 100)
-    assert config.batch_size == LINKS["batch_size"] and "epochs 100" in words
-    for keys in ({"optimizer": "adamw"}, {"level": "node"}):
-        config, words = chosen_config(None, {**data, **keys})
-        assert (config, words) == (RunConfig.from_dict({**data, **keys}), "")
+    assert config.batch_size == SEEDS["batch_size"] and "epochs 100" in words
+    assert config.max_neighbors == (10 if level == "node" else 5)
+    keys = {**data, "optimizer": "adamw"}
+    assert chosen_config(None, keys) == (RunConfig.from_dict(keys), "")
     plain, words = chosen_config(None, data, "plain")
     assert (plain, words) == (RunConfig.from_dict(data), "")
 

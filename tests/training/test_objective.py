@@ -235,6 +235,25 @@ def test_equal_targets_are_only_shifted(value: float, count: int) -> None:
     assert Objective.fit("regression", "mse", True, y, mask).scale == (1.0,)
 
 
+@pytest.mark.parametrize("loss", ["mse", "mae", "huber"])
+def test_the_loss_of_a_bound_is_that_of_its_violation(loss: str) -> None:
+    """At least 2, at most 2, exactly 2, and nothing known; outputs 1, 2 and 3."""
+    goal = Objective("regression", loss, (0.0,), (1.0,), targets=("a",))
+    y = torch.full((4, 1), 2.0)
+    mask = torch.tensor([[False], [False], [True], [False]])
+    bound = torch.tensor([[1], [-1], [0], [0]], dtype=torch.int8)
+    size = 0.5 if loss == "huber" else 1.0
+    for out, counted in [(1.0, (0, 2)), (2.0, ()), (3.0, (1, 2))]:
+        outputs = torch.full((4, 1), out, requires_grad=True)
+        total, count = goal.loss_sum(outputs, y, mask, None, bound)
+        assert float(total.detach()) == pytest.approx(size * len(counted))
+        assert int(count) == 3
+        total.backward()  # type: ignore[no-untyped-call]
+        assert outputs.grad is not None
+        moved = outputs.grad[:, 0].nonzero()[:, 0].tolist()
+        assert moved == [*counted]
+
+
 def test_losses_are_for_regression_and_monitors_for_their_task() -> None:
     y, mask = torch.zeros(2, dtype=torch.long), torch.ones(2, 1, dtype=torch.bool)
     with pytest.raises(ConfigError, match="loss='mae' is for regression"):

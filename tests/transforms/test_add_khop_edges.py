@@ -30,7 +30,7 @@ from sekgnn.transforms import AddKHopEdges
 def test_matches_the_definition(graph: Graph, num_hops: int) -> None:
     """(u, v, k) is there once if and only if d(u, v) = k, 1 <= k <= K."""
     out = AddKHopEdges(num_hops)(to_data(graph))
-    found = [*zip(*out.hop_edge_index.tolist(), out.hop_order.tolist(), strict=True)]
+    triples = [*zip(*out.hop_edge_index.tolist(), out.hop_order.tolist(), strict=True)]
     nx_graph = nx.Graph()
     nx_graph.add_nodes_from(range(graph.num_nodes))
     nx_graph.add_edges_from(graph.edge_index().T.tolist())
@@ -38,7 +38,7 @@ def test_matches_the_definition(graph: Graph, num_hops: int) -> None:
     expected = [
         (u, v, d) for u in lengths for v, d in lengths[u].items() if 1 <= d <= num_hops
     ]
-    assert sorted(found) == sorted(expected)
+    assert sorted(triples) == sorted(expected)
     assert out.hop_edge_index.dtype == out.hop_order.dtype == torch.int64
     assert (out.hop_order.diff() >= 0).all()
 
@@ -70,11 +70,11 @@ def test_batching_shifts_the_pairs(kernel: Any, max_neighbors: int | None) -> No
     loader = DataLoader([transform(to_data(g)) for g in many], batch_size=len(many))
     batch = next(iter(loader))
     pairs = hop_pairs(pack(many), 3, kernel=kernel, max_neighbors=max_neighbors)
-    found = zip(*batch.hop_edge_index.tolist(), batch.hop_order.tolist(), strict=True)
+    triples = zip(*batch.hop_edge_index.tolist(), batch.hop_order.tolist(), strict=True)
     expected = zip(
         pairs.col.tolist(), pairs.row.tolist(), pairs.hop.tolist(), strict=True
     )
-    assert sorted(found) == sorted(expected)
+    assert sorted(triples) == sorted(expected)
     for graph, data in zip(many, batch.to_data_list(), strict=True):
         alone = transform(to_data(graph))
         assert torch.equal(data.hop_edge_index, alone.hop_edge_index)

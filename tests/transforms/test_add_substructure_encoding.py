@@ -187,8 +187,8 @@ def test_data_loader_with_worker_processes(threads: int) -> None:
     loader = DataLoader(
         Lazy(), 3, num_workers=2, multiprocessing_context="fork", timeout=60
     )
-    found = torch.cat([batch.sub_enc for batch in loader])
-    assert torch.equal(found, torch.cat([expected(g) for g in mixed_graphs()]))
+    batched = torch.cat([batch.sub_enc for batch in loader])
+    assert torch.equal(batched, torch.cat([expected(g) for g in mixed_graphs()]))
 
 
 def test_compose_and_pickle() -> None:

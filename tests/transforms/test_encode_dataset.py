@@ -243,7 +243,7 @@ def test_graph_that_changed_since() -> None:
     source = sources()
     encoded = encode_dataset(source, SMALL)
     source[0] = to_data(cycle_graph(6))
-    with pytest.raises(GraphInputError, match="has 6 nodes now and had 5"):
+    with pytest.raises(GraphInputError, match="has 6 nodes, but had 5"):
         encoded[0]
 
 

@@ -105,18 +105,18 @@ def test_a_dataset_and_its_cache_equal_the_transform(
 ) -> None:
     source = [to_data(graph) for graph in mixed_graphs()]
     transform = AddSubstructureEncoding(encoding)
-    known = fields.SUB_ENC_PARTS if encoding.ragged else (fields.SUB_ENC,)
+    names = fields.SUB_ENC_PARTS if encoding.ragged else (fields.SUB_ENC,)
     for hit in (False, True):
         encoded = encode_dataset(source, encoding, cache_dir=tmp_path)
         assert encoded.from_cache == hit
         assert "encodings=" in repr(encoded)
         expected = [transform(to_data(graph)) for graph in mixed_graphs()]
-        for found, wanted in zip(encoded, expected, strict=True):
-            for field in known:
-                assert found[field].dtype == wanted[field].dtype
-                assert torch.equal(found[field], wanted[field])
+        for data, reference in zip(encoded, expected, strict=True):
+            for field in names:
+                assert data[field].dtype == reference[field].dtype
+                assert torch.equal(data[field], reference[field])
         (batch,) = DataLoader(encoded, batch_size=len(encoded))
-        for field in known:
+        for field in names:
             assert torch.equal(batch[field], torch.cat([d[field] for d in expected]))
 
 

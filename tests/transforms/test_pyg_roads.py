@@ -46,8 +46,8 @@ def test_through_datasets(
             for name in names:
                 assert torch.equal(dataset[i][name], data[name])
     (batch,) = DataLoader(before, batch_size=len(source))
-    for found, data in zip(batch.to_data_list(), expected, strict=True):
-        assert all(torch.equal(found[name], data[name]) for name in names)
+    for graph, data in zip(batch.to_data_list(), expected, strict=True):
+        assert all(torch.equal(graph[name], data[name]) for name in names)
     before.close()
     during.close()
     InMemory(str(tmp_path / "c"), source, pre_transform=kind(**keys))  # no warning

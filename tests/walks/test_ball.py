@@ -71,11 +71,11 @@ def test_balls_that_outgrow_their_memory(loop: int) -> None:
 @pytest.mark.parametrize("with_centre", [True, False])
 def test_local_balls_are_induced_subgraphs(with_centre: bool) -> None:
     g = barabasi_albert_graph(200, 2, np.random.default_rng(3))
-    place = np.full(g.num_nodes, -1, dtype=np.int32)
+    position = np.full(g.num_nodes, -1, dtype=np.int32)
     distances = dict(nx.all_pairs_shortest_path_length(g.to_networkx()))
     for v in range(g.num_nodes):
-        nodes, bounds, rows, columns = local_ball(g.csr, v, 2, with_centre, 1, place)
-        assert (place == -1).all()
+        nodes, bounds, rows, columns = local_ball(g.csr, v, 2, with_centre, 1, position)
+        assert (position == -1).all()
         for k in range(3):
             level = nodes[bounds[k] : bounds[k + 1]].tolist()
             assert sorted(level) == [

@@ -44,7 +44,7 @@ def test_every_pair_has_its_residues_and_floats(
     g: Graph, steps: int, loops: bool
 ) -> None:
     n, merged = g.num_nodes, merged_graph(g, loops)
-    found, floats = step_vectors(merged, steps)
+    residues, floats = step_vectors(merged, steps)
     assert floats.shape == (steps, merged.rows.size - 1, merged.second.size)
     q, h = merged.second.size, landing(g, list(range(n)), steps, loops)
     for i in range(n):
@@ -59,14 +59,14 @@ def test_every_pair_has_its_residues_and_floats(
                     int(STEP_FACTORS[t, k]) * modulo(x, prime)
                     for t, x in enumerate(h[i, j])
                 )
-                assert found[row, k * q + d] == total % prime
+                assert residues[row, k * q + d] == total % prime
 
 
 def test_degrees_beyond_the_table_of_inverses() -> None:
     """A random graph of 90 nodes has none below 64."""
     g = random_graph(90, 0.9, np.random.default_rng(0))
     merged = merged_graph(g, True)
-    found, floats = step_vectors(merged, 2)
+    residues, floats = step_vectors(merged, 2)
     size = len(INVERSES)
     assert np.diff(g.indptr).min() > size and merged.second.size == 90
     i, j = 3, 7
@@ -80,7 +80,7 @@ def test_degrees_beyond_the_table_of_inverses() -> None:
     for k, prime in enumerate(PRIMES):
         first, second = (int(x) for x in STEP_FACTORS[:2, k])
         total = first * modulo(once, prime) + second * modulo(twice, prime)
-        assert found[c, 90 * k + d] == total % prime
+        assert residues[c, 90 * k + d] == total % prime
 
 
 @pytest.mark.parametrize("k", [0, 1])

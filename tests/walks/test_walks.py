@@ -52,15 +52,15 @@ def test_walks_between_two_nodes_do_not_take_the_edge_between_them(g: Graph) -> 
     """For all pairs, in either order, against powers for the graph without the edge."""
     n, edges = g.num_nodes, g.edge_index().T
     pairs = np.array([(u, v) for u in range(n) for v in range(n)]).reshape(-1, 2)
-    found = walks_between(g, pairs).reshape(n, n, len(STEPS))
-    np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
+    scores = walks_between(g, pairs).reshape(n, n, len(STEPS))
+    np.testing.assert_array_equal(scores, scores.transpose(1, 0, 2))
     for u, v in pairs[pairs[:, 0] != pairs[:, 1]].tolist():
         kept = [e for e in edges.tolist() if set(e) != {u, v}]
         rest = Graph.from_edge_index(np.array(kept, int).reshape(-1, 2).T, n)
         powers = matrix_powers(rest, STEPS[-1], False)
         landing = powers[np.array(STEPS) - 1, u, v] / max(rest.degrees[v], 1)
         expected = np.log1p(2 * g.num_edges * landing)
-        np.testing.assert_allclose(found[u, v], expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(scores[u, v], expected, rtol=0, atol=1e-12)
 
 
 def test_rows_are_distributions() -> None:

@@ -288,10 +288,10 @@ def test_hostile_files_are_refused_in_one_line(tmp_path: Path) -> None:
     texts += [number % value for value in ("NaN", "1e999", "9" * 10**5, "6.0", "-0")]
     texts += ['{"\\u001b[2J\\n": 1}', good.replace('"format"', '"\\u001b\\n"')]
     for content in [*(text.encode() for text in texts), b"\xff\xfe", b"\x1b[2J\n"]:
-        found = checked(content, tmp_path / "c.json")
-        assert found.returncode == 1 and not found.stdout, content[:80]
-        assert found.stderr.startswith("this does not hold: "), found.stderr[:300]
-        line = found.stderr.removesuffix("\n")
+        process = checked(content, tmp_path / "c.json")
+        assert process.returncode == 1 and not process.stdout, content[:80]
+        assert process.stderr.startswith("this does not hold: "), process.stderr[:300]
+        line = process.stderr.removesuffix("\n")
         assert line.isascii() and line.isprintable(), line[:300]
 
 
@@ -300,12 +300,12 @@ def test_the_answer_names_test_and_graphs_without_control_characters(
 ) -> None:
     names = "a\x1b[2J\nOK: isomorphic", 'é"\u202e\x7f\ud800'
     made = compare(HEXAGON, TRIANGLES, KHopWL(2), names=names).certificate()
-    found = checked(json.dumps(made).encode(), tmp_path / "c.json")
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.startswith("OK: khop separates ")
-    assert all(json.dumps(name) in found.stdout for name in names)
-    assert "'num_hops': 2" in found.stdout
-    assert found.stdout.removesuffix("\n").isprintable() and found.stdout.isascii()
+    process = checked(json.dumps(made).encode(), tmp_path / "c.json")
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.startswith("OK: khop separates ")
+    assert all(json.dumps(name) in process.stdout for name in names)
+    assert "'num_hops': 2" in process.stdout
+    assert process.stdout.removesuffix("\n").isprintable() and process.stdout.isascii()
 
 
 def test_the_checker_stands_alone(tmp_path: Path) -> None:
@@ -322,11 +322,11 @@ def test_the_checker_stands_alone(tmp_path: Path) -> None:
     names |= {str(node.module) for node in tree if isinstance(node, ast.ImportFrom)}
     assert names <= sys.stdlib_module_names
     claim = sealed(HEXAGON, TRIANGLES, OneWL())
-    for change, code, said in ((False, 0, "OK: "), (True, 1, "this does not hold: ")):
+    for change, code, start in ((False, 0, "OK: "), (True, 1, "this does not hold: ")):
         claim["separated"] = change
-        found = checked(json.dumps(claim).encode(), tmp_path / "c.json")
-        assert found.returncode == code
-        assert (found.stdout + found.stderr).startswith(said)
+        process = checked(json.dumps(claim).encode(), tmp_path / "c.json")
+        assert process.returncode == code
+        assert (process.stdout + process.stderr).startswith(start)
 
 
 def test_what_has_no_certificate() -> None:

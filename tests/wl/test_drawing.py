@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from tests.wl.cases import any_tests, pairs
 
 from sekgnn.errors import GraphInputError
@@ -26,7 +26,7 @@ from sekgnn.graphs import (
 )
 from sekgnn.graphs.molecules import depict
 from sekgnn.testing import graphs
-from sekgnn.wl import TESTS, WLTest, compare
+from sekgnn.wl import TESTS, Isomorphism, WLTest, compare
 from sekgnn.wl.drawing import layout, neighbourhood_shape
 
 
@@ -44,15 +44,16 @@ def assert_whole(axis: Any) -> None:
     frame, nodes = axis.get_window_extent(), dots(axis)
     radius = np.sqrt(nodes.get_sizes().max(initial=0)) / 2 * axis.figure.dpi / 72
     at = axis.transData.transform(nodes.get_offsets())
-    for low, high, places in (
+    for low, high, pos in (
         (frame.x0, frame.x1, at[:, 0]),
         (frame.y0, frame.y1, at[:, 1]),
     ):
-        assert (places - radius >= low - 0.5).all()
-        assert (places + radius <= high + 0.5).all()
+        assert (pos - radius >= low - 0.5).all()
+        assert (pos + radius <= high + 0.5).all()
 
 
 @given(any_tests(), pairs(5))
+@example(Isomorphism(), (LabelledGraph(path_graph(0)), LabelledGraph(path_graph(1))))
 @settings(max_examples=10)
 def test_every_verdict_can_be_drawn(
     test: WLTest, pair: tuple[LabelledGraph, LabelledGraph]
@@ -109,8 +110,8 @@ def test_molecules_are_drawn_as_molecules() -> None:
     assert len(first.collections[0].get_segments()) == 4  # one of three is double
     lines = second.collections[0].get_segments()
     assert len(lines) == 2 * 10  # all are aromatic
-    places = dots(second).get_offsets()
-    rings = [places[[0, 1, 2, 3, 7, 8]].mean(0), places[[3, 4, 5, 6, 7]].mean(0)]
+    pos = dots(second).get_offsets()
+    rings = [pos[[0, 1, 2, 3, 7, 8]].mean(0), pos[[3, 4, 5, 6, 7]].mean(0)]
     for solid, dashed in zip(lines[::2], lines[1::2], strict=True):
         assert np.linalg.norm(solid[1] - solid[0]) == pytest.approx(1.5, rel=0.1)
         away = [
@@ -155,18 +156,18 @@ def test_strongly_regular_graphs_show_the_reason() -> None:
         figure.axes, pair, ("two triangles", "one 6-cycle"), strict=True
     ):
         last = axis.get_title().splitlines()[-1]
-        words, _, found = last.partition(": ")
-        assert found == shape and words.startswith("neighbours of node ")
+        words, _, drawn_shape = last.partition(": ")
+        assert drawn_shape == shape and words.startswith("neighbours of node ")
         centre = int(words.split()[-1])
         lines = axis.collections[0]
         widths = lines.get_linewidths()
         bold = [i for i, width in enumerate(widths) if width == max(widths)]
         assert len(bold) == 6 and len(widths) == graph.num_edges
-        places = np.asarray(dots(axis).get_offsets())
+        pos = np.asarray(dots(axis).get_offsets())
         near = set(graph.neighbors(centre).tolist())
         for i in bold:
             ends = lines.get_segments()[i]
-            found_nodes = [int(np.abs(places - end).sum(1).argmin()) for end in ends]
+            found_nodes = [int(np.abs(pos - end).sum(1).argmin()) for end in ends]
             assert set(found_nodes) <= near
             assert found_nodes[1] in graph.neighbors(found_nodes[0])
         assert_whole(axis)
@@ -189,13 +190,13 @@ def test_what_neighbours_form() -> None:
 @settings(max_examples=25)
 def test_layout(graph: Graph) -> None:
     """No two nodes in one place; parts have boxes of their own; edges alike."""
-    places = layout(graph)
-    assert places.shape == (graph.num_nodes, 2) and np.isfinite(places).all()
-    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    pos = layout(graph)
+    assert pos.shape == (graph.num_nodes, 2) and np.isfinite(pos).all()
+    apart = np.linalg.norm(pos[:, None] - pos[None], axis=2)
     assert (apart + np.eye(graph.num_nodes) > 0.05).all()
     boxes = []
     for part in nx.connected_components(graph.to_networkx()):
-        own = places[sorted(part)]
+        own = pos[sorted(part)]
         boxes.append((own.min(0), own.max(0)))
     for i, (low, high) in enumerate(boxes):
         for other_low, other_high in boxes[:i]:
@@ -204,9 +205,9 @@ def test_layout(graph: Graph) -> None:
 
 
 def test_circulants_stand_on_a_ring() -> None:
-    places = layout(csl_graph(11, 3))
-    np.testing.assert_allclose(np.hypot(*places.T), 11 / (2 * np.pi))
-    steps = np.linalg.norm(places - np.roll(places, 1, axis=0), axis=1)
+    pos = layout(csl_graph(11, 3))
+    np.testing.assert_allclose(np.hypot(*pos.T), 11 / (2 * np.pi))
+    steps = np.linalg.norm(pos - np.roll(pos, 1, axis=0), axis=1)
     np.testing.assert_allclose(steps, steps[0])
     axis = compare(csl_graph(31, 2), csl_graph(31, 2), "1wl").plot().axes[0]
     lines = axis.collections[0].get_segments()  # chords go round the node between

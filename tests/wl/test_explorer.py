@@ -31,7 +31,7 @@ from sekgnn.graphs import (
 from sekgnn.wl import Batch, Verdict, Walks, compare
 from sekgnn.wl.explorer import page as page_parts
 from sekgnn.wl.explorer.gallery import PAIRS, gallery_pages
-from sekgnn.wl.explorer.page import node_places, packaged, page_content, rungs_of
+from sekgnn.wl.explorer.page import node_positions, packaged, page_content, rungs_of
 from sekgnn.wl.ladder import explored
 
 WEB = Path(__file__).parents[2] / "web" / "explorer"
@@ -79,10 +79,10 @@ class Elements(HTMLParser):
 
 
 def read(page: str) -> tuple[Elements, dict[str, Any]]:
-    found = Elements()
-    found.feed(page)
-    content, _ = found.scripts
-    return found, json.loads(content)
+    elements = Elements()
+    elements.feed(page)
+    content, _ = elements.scripts
+    return elements, json.loads(content)
 
 
 def same_partition(a: list[int], b: list[int]) -> bool:
@@ -175,23 +175,23 @@ def test_curves_stay_short_where_fractions_are_long(
 def test_hostile_names_and_labels_stay_text() -> None:
     graph = LabelledGraph(path_graph(2), [HOSTILE, "C"], {(0, 1): HOSTILE})
     page = compare(graph, graph, "1wl", names=(HOSTILE, "b")).to_html()
-    found, content = read(page)
+    elements, content = read(page)
     assert content["names"] == [HOSTILE, "b"]
     assert content["graphs"][0]["labels"] == [HOSTILE, "C"]
-    tags = [tag for tag, _ in found.tags]
+    tags = [tag for tag, _ in elements.tags]
     assert tags.count("script") == tags.count("/script") == 2
     assert "img" not in tags
-    assert not any(key.startswith("on") for _, attrs in found.tags for key in attrs)
+    assert not any(key.startswith("on") for _, attrs in elements.tags for key in attrs)
     plain = compare(path_graph(2), path_graph(2), "1wl", names=("a", "b")).to_html()
     assert tags == [tag for tag, _ in read(plain)[0].tags]
-    assert found.scripts[1] == packaged("explorer.js")
+    assert elements.scripts[1] == packaged("explorer.js")
 
 
 def test_a_page_needs_no_network() -> None:
     page = compare(path_graph(2), path_graph(2), "1wl").to_html()
-    found, _ = read(page)
-    assert not [attrs for _, attrs in found.tags if attrs.keys() & {"src", "srcset"}]
-    (policy,) = (a["content"] for _, a in found.tags if "http-equiv" in a)
+    elements, _ = read(page)
+    assert not [attrs for _, attrs in elements.tags if attrs.keys() & {"src", "srcset"}]
+    (policy,) = (a["content"] for _, a in elements.tags if "http-equiv" in a)
     assert policy is not None and policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
     namespaces = {"1999/xhtml", "2000/svg", "1999/xlink", "XML/1998/namespace"}
@@ -233,12 +233,12 @@ def test_a_test_of_its_own_is_shown_and_chosen() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_drawings_are_within_bounds_and_repeat(case: str) -> None:
     for graph in CASES[case]:
-        places = node_places(graph)
+        places = node_positions(graph)
         assert places.shape == (graph.num_nodes, 2)
         assert np.abs(places).max(initial=0) <= 1
         rounded = {tuple(place) for place in places.round(3).tolist()}
         assert len(rounded) == graph.num_nodes
-        assert np.array_equal(places, node_places(graph))
+        assert np.array_equal(places, node_positions(graph))
 
 
 def sources_digest() -> str:

@@ -120,8 +120,8 @@ def test_fitted_elsewhere() -> None:
     theirs = pickle.loads(run.stdout)
     ours = WLFeatures(rounds=1).fit(RINGS)
     assert [*theirs.get_feature_names_out()] == [*ours.get_feature_names_out()]
-    found = theirs.transform(PATHS).toarray()
-    assert np.array_equal(found, ours.transform(PATHS).toarray())
+    counts = theirs.transform(PATHS).toarray()
+    assert np.array_equal(counts, ours.transform(PATHS).toarray())
 
 
 def test_labels_by_name() -> None:

@@ -27,47 +27,47 @@ def kind(i: int, j: int) -> tuple[int, int, bool]:
 
 
 def is_seen(
-    i: int, j: int, centre: bool, wanted: tuple[bool, ...], every: bool
+    i: int, j: int, centre: bool, parts: tuple[bool, ...], all_shells: bool
 ) -> bool:
     """Say whether a pair is part of the value."""
     a, b, same = kind(i, j)
     if a == 0:
-        return centre and (wanted[0] if same else wanted[1])
-    return b > 0 and wanted[2] and (every or a == b)
+        return centre and (parts[0] if same else parts[1])
+    return b > 0 and parts[2] and (all_shells or a == b)
 
 
 def value(
-    pairs: NDArray[np.uint64], centre: bool, wanted: Wanted, every: bool
+    pairs: NDArray[np.uint64], centre: bool, parts: Wanted, all_shells: bool
 ) -> tuple[int, int]:
     scope = WalkScope(False, 3, centre, 0)
-    walks = WalkParts(scope, 1, np.array(wanted), every)
+    walks = WalkParts(scope, 1, np.array(parts), all_shells)
     c0, c1 = centre_value(pairs, MEMBERS, BOUNDS, walks)
     return int(c0), int(c1)
 
 
-@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("all_shells", [False, True])
 @pytest.mark.parametrize("centre", [True, False])
-@pytest.mark.parametrize("wanted", PARTS)
+@pytest.mark.parametrize("parts", PARTS)
 def test_what_a_value_holds(
-    wanted: tuple[bool, ...], centre: bool, every: bool
+    parts: tuple[bool, ...], centre: bool, all_shells: bool
 ) -> None:
     rng = np.random.default_rng(1)
     pairs = rng.integers(0, 2**64, size=(2, 6, 6), dtype=np.uint64)
-    before = value(pairs, centre, wanted, every)
-    places = list(product(range(6), repeat=2))
-    for i, j in places:
+    before = value(pairs, centre, parts, all_shells)
+    cells = list(product(range(6), repeat=2))
+    for i, j in cells:
         for lane in (0, 1):
             other = pairs.copy()
             other[lane, i, j] ^= np.uint64(1)
-            changed = value(other, centre, wanted, every) != before
-            assert changed == is_seen(i, j, centre, wanted, every), (i, j)
-    for first, second in product(places, repeat=2):
+            changed = value(other, centre, parts, all_shells) != before
+            assert changed == is_seen(i, j, centre, parts, all_shells), (i, j)
+    for first, second in product(cells, repeat=2):
         swapped = pairs.copy()
         (a, b), (c, d) = first, second
         swapped[:, a, b], swapped[:, c, d] = pairs[:, c, d], pairs[:, a, b]
-        seen = [is_seen(i, j, centre, wanted, every) for i, j in (first, second)]
+        seen = [is_seen(i, j, centre, parts, all_shells) for i, j in (first, second)]
         alike = first == second or kind(a, b) == kind(c, d) or not any(seen)
-        assert (value(swapped, centre, wanted, every) == before) == alike
+        assert (value(swapped, centre, parts, all_shells) == before) == alike
 
 
 def test_empty_shells_at_the_end_are_nothing() -> None:

@@ -1,7 +1,7 @@
-"""The BREC scoreboard: how many of its 400 pairs a test or a network tells apart.
+"""The BREC scoreboard: how many of its 400 pairs a test or a network separates.
 
-``score`` gives any PyG model its BREC score, ``score_exact`` any exact test. Importing
-this room does not load torch; what needs it is loaded when first asked for.
+``score`` scores any PyG model, ``score_exact`` any exact test. Importing this room does
+not load torch; names that need it are loaded on first access.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scores of Weisfeiler-Lehman tests on BREC, one by one or the whole scoreboard."""
+"""Scores of Weisfeiler-Lehman tests on BREC: of one, or of the whole scoreboard."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def score_exact(
 
     Args:
         test: A name of :data:`sekgnn.wl.TESTS`, or a test.
-        after: Tests to ask first, the cheapest first: each sees only the pairs that
-            those before it leave together, and so does ``test``.
+        after: Tests to run first, the cheapest first: each one, and then ``test``, sees
+            only the pairs that earlier ones do not separate.
         pairs: The pairs; all 400 by default.
-        data_root: The data folder; by default what ``SEKGNN_DATA`` names.
-        copies: Relabelled copies of each graph that must not be separated from it.
+        data_root: The data folder; by default ``SEKGNN_DATA``.
+        copies: Relabelled copies per graph, which must not be separated from it.
         seed: Seed of the copies.
-        threads: Threads; ``None`` for all usable cores.
+        threads: Number of threads; ``None`` for all usable cores.
         progress: Called with (done, total) pairs.
         parameters: Parameters of a test given by name.
 
@@ -68,26 +68,28 @@ def score_exact(
     tests = (*after, make_test(test, **parameters))
     check_positive("copies", copies, 0)
     check_seed(seed)
-    wanted = tuple(BREC(data_root) if pairs is None else pairs)
-    for each in tests:
-        for pair in wanted:
-            each.check_memory([pair.first.num_nodes, pair.second.num_nodes])
-        refine(each, Batch.of((path_graph(3), cycle_graph(3))), threads=1)  # compiles
-    order = np.argsort([-pair.first.num_nodes for pair in wanted], kind="stable")
+    chosen = tuple(BREC(data_root) if pairs is None else pairs)
+    for wl_test in tests:
+        for pair in chosen:
+            wl_test.check_memory([pair.first.num_nodes, pair.second.num_nodes])
+        refine(
+            wl_test, Batch.of((path_graph(3), cycle_graph(3))), threads=1
+        )  # compiles
+    order = np.argsort([-pair.first.num_nodes for pair in chosen], kind="stable")
     done: dict[int, ExactPair] = {}
 
     def work(start: int, stop: int) -> None:
         for i in order[start:stop].tolist():
-            done[i] = _score_pair(tests, wanted[i], copies, seed)
+            done[i] = _score_pair(tests, chosen[i], copies, seed)
 
-    run_chunks(work, [(i, i + 1) for i in range(len(wanted))], threads, progress)
+    run_chunks(work, [(i, i + 1) for i in range(len(chosen))], threads, progress)
     return replace(
-        unscored(tests, copies, seed), pairs=tuple(done[i] for i in range(len(wanted)))
+        unscored(tests, copies, seed), pairs=tuple(done[i] for i in range(len(chosen)))
     )
 
 
 def unscored(tests: Sequence[WLTest], copies: int, seed: int) -> BRECScore[ExactPair]:
-    """Return the score of tests, the last after the others, before the first pair."""
+    """Return the score of the last of some tests, run in order, without pairs."""
     title, commit = ", then ".join(map(str, tests)), source_commit()
     return BRECScore(
         name=tests[-1].name,
@@ -117,29 +119,29 @@ def run_board(
 ) -> tuple[AnyScore, ...]:
     """Score every rung of the scoreboard.
 
-    Finished scores are kept in ``partial``, and taken from there if they were made with
-    the same pairs, copies, seed, versions and commit. ``progress`` is called with each
-    label and returns a progress callback.
+    Finished scores are kept in ``partial``, and reused if pairs, copies, seed, versions
+    and commit agree. ``progress`` is called with each label and returns a progress
+    callback.
 
     Raises:
         ConfigError: If there are no pairs.
-        OutputError: If ``partial`` is not such a record.
+        OutputError: If ``partial`` is no such record.
     """
     chosen = BREC(data_root) if pairs is None else pairs
     if not chosen:
         raise ConfigError("the scoreboard needs at least one pair.")
-    numbers = [pair.index for pair in chosen]
-    kept: dict[str, AnyScore] = {}
+    chosen_indices = [pair.index for pair in chosen]
+    earlier: dict[str, AnyScore] = {}
     cure = "Remove it to start again."
     if partial is not None:
-        kept = {s.name: s for s in read_scores(partial, cure, trained=False)}
+        earlier = {s.name: s for s in read_scores(partial, cure, trained=False)}
     scores: list[AnyScore] = []
     for rung in rungs:
         new = unscored((*rung.after, rung.test), copies, seed)
-        kept = {name: old for name, old in kept.items() if _same_code(old, new)}
-        score = kept.pop(rung.key, new)
-        known = [pair.index for pair in score.pairs]
-        if known != numbers or score.settings != new.settings:
+        earlier = {name: old for name, old in earlier.items() if _same_code(old, new)}
+        score = earlier.pop(rung.key, new)
+        indices = [pair.index for pair in score.pairs]
+        if indices != chosen_indices or score.settings != new.settings:
             fresh = score_exact(
                 rung.test,
                 after=rung.after,
@@ -152,7 +154,7 @@ def run_board(
             score = replace(fresh, name=rung.key, label=rung.label, memory=rung.memory)
         scores.append(score)
         if partial is not None:
-            text = to_json([*scores, *kept.values()])
+            text = to_json([*scores, *earlier.values()])
             write_files(partial.parent, {partial.name: text.encode()})
     return tuple(scores)
 
@@ -162,7 +164,7 @@ def _same_code(old: AnyScore, new: AnyScore) -> bool:
 
 
 def relabelled(graph: Graph, rng: np.random.Generator) -> Graph:
-    """Return ``graph`` under random new names."""
+    """Return ``graph`` with its nodes permuted at random."""
     return graph.relabel(rng.permutation(graph.num_nodes))
 
 
@@ -190,11 +192,10 @@ def _verdict(test: WLTest, *graphs: Graph) -> Refinement:
 
 
 def _differences(run: Refinement, again: Refinement) -> int:
-    """Return how many of two graphs are told apart from their copies.
+    """Return the number of graphs, 0 to 2, that are separated from their copies.
 
-    Colours are the same in every run, so that the copies are refined by themselves and
-    compared round by round. If all rounds that both runs have agree, they stopped at
-    the same one.
+    Colours are the same in every run, so copies are refined on their own and compared
+    round by round. If all common rounds agree, both runs stopped at the same one.
     """
     rounds = min(len(run.digests), len(again.digests))
     differ = run.digests[:rounds] != again.digests[:rounds]  # [rounds, 2, 2]

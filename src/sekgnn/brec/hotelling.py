@@ -1,4 +1,4 @@
-r"""Hotelling's T²: do paired vectors differ by more than their own scatter?
+r"""Hotelling's T²: do paired vectors differ by more than their scatter?
 
 For pairs :math:`(x_i, y_i)`, i = 1..q, of d-dimensional vectors, with
 :math:`D_i = x_i - y_i`, mean :math:`\bar D` and covariance S (divisor q - 1),
@@ -9,15 +9,15 @@ If the differences are normal with mean zero, T² follows
 :math:`\frac{(q - 1)\, d}{q - d} F_{d,\, q - d}`. Its 95 % point for q = 32 and d = 16
 is 72.34, the threshold of BREC.
 
-BREC's released code leaves out the factor q, inverts S by a pseudoinverse in the
-model's own precision, and compares with the same 72.34. That is :func:`released_t2`;
-two things follow from it that :func:`hotelling_t2` mends:
+BREC's released code omits the factor q, inverts S by a pseudoinverse in the model's
+precision, and compares with the same 72.34. That is :func:`released_t2`, with two
+consequences that :func:`hotelling_t2` avoids:
 
 * Without q its 95 % point is 2.26, not 72.34: a model whose outputs are noise passes
   the reliability check practically always instead of 19 times in 20.
 * S is singular when outputs do not vary among copies. The pseudoinverse then drops the
-  directions without variance: two graphs whose outputs are constant and *different* get
-  0 ("not told apart"), and directions with rounding errors only are blown up.
+  directions without variance: two graphs with constant but *different* outputs get 0
+  ("not separated"), and directions with only rounding errors are amplified.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sekgnn.checks import check_positive
 from sekgnn.errors import ConfigError
 
 EPSILON = {"float32": 1e-6, "float64": 1e-10}
-"""Differences below this part of the outputs' size are taken for rounding errors."""
+"""Differences below this fraction of the outputs' size count as rounding errors."""
 
 
 def epsilon_for(*outputs: ArrayLike) -> float:
@@ -50,10 +50,10 @@ def hotelling_t2(
     r"""Return :math:`q\, \bar D^\top (S + \rho^2 I)^{-1} \bar D`, in float64.
 
     :math:`\rho = \epsilon \cdot s`, where s is the root mean square of all entries of
-    both arrays. For outputs with real scatter ρ changes nothing. Where there is none,
-    it stands for rounding errors (about 1e-7 s in float32): equal outputs give 0,
-    differences of rounding size about 0, a constant difference δ gives
-    :math:`q\, |\delta|^2 / \rho^2`. T² does not depend on the outputs' scale.
+    both arrays. ρ does not affect outputs with real scatter. Without scatter it stands
+    for rounding errors (about 1e-7 s in float32): equal outputs give 0, differences of
+    rounding size about 0, and a constant difference δ gives
+    :math:`q\, |\delta|^2 / \rho^2`. T² does not depend on the scale of the outputs.
 
     Args:
         first: Outputs for one graph, ``[q, d]``.
@@ -90,8 +90,8 @@ def hotelling_t2(
 def released_t2(first: ArrayLike, second: ArrayLike) -> float:
     r"""Return :math:`\bar D^\top S^+ \bar D`, as BREC's released code does.
 
-    For comparison with published scores; computed in the precision of the arrays. See
-    the head of this module for how it differs from :func:`hotelling_t2`.
+    For comparison with published scores, in the precision of the arrays. The head of
+    this module says how it differs from :func:`hotelling_t2`.
 
     Args:
         first: Outputs for one graph, ``[q, d]``.
@@ -113,13 +113,13 @@ def released_t2(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def relative_spread(outputs: ArrayLike) -> float:
-    r"""Return how much outputs that should be equal vary, as a part of their size.
+    r"""Return the scatter of outputs that should be equal, relative to their size.
 
     .. math:: \sqrt{\textstyle\sum_i |z_i - \bar z|^2 \,/\, \sum_i |z_i|^2}
 
-    T² asks only whether two *means* agree, so outputs that are pure noise pass it 19
-    times in 20. This number sees them at once: it is about 1e-7 for a model in float32
-    that respects isomorphism, and near 1 for noise.
+    T² only tests whether two *means* agree, so pure noise passes it 19 times in 20.
+    This number reveals it: about 1e-7 for an invariant model in float32, near 1 for
+    noise.
 
     Args:
         outputs: Outputs for copies of one graph, ``[k, d]``.
@@ -162,7 +162,7 @@ def critical_t2(num_pairs: int, dim: int) -> float:
 
 
 def _moments(difference: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return mean, ``[d]``, and covariance, ``[d, d]``, of ``[q, d]``, in its type."""
+    """Return mean ``[d]`` and covariance ``[d, d]`` of ``[q, d]``, in its type."""
     mean = difference.mean(axis=0)
     scatter = difference - mean
     return mean, scatter.T @ scatter / difference.dtype.type(len(difference) - 1)

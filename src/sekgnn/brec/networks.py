@@ -1,4 +1,4 @@
-"""The BREC score of any PyG model: train on each pair, then compare its graphs."""
+"""The BREC score of any PyG model: train on each pair, then compare outputs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MakeModel = Callable[[], nn.Module]
 """Returns a new model: it takes a PyG ``Batch`` and returns ``[num_graphs, d]``."""
 
 Transform = Callable[[Data], Data]
-"""Adds to the ``Data`` of one graph what the model needs."""
+"""Prepares the ``Data`` of one graph for the model."""
 
 
 def score(
@@ -66,60 +66,59 @@ def score(
     progress: Progress | None = None,
     device: str | torch.device = "cpu",
 ) -> BRECScore[TrainedPair]:
-    r"""Count the pairs of BREC that a model tells apart.
+    r"""Count the pairs of BREC that a model separates.
 
     BREC's reliable paired comparison (Wang and Zhang, "An Empirical Study of Realized
     GNN Expressiveness", ICML 2024). For every pair a fresh model is trained on
     relabelled copies of both graphs to give them different outputs. Then Hotelling's T²
-    asks whether the outputs differ by more than relabelling makes them differ, and, as
-    a check of reliability, the same for copies of *one* graph. A pair counts if T² is
-    above the threshold for the pair and below it for the single graph.
+    tests whether the outputs differ by more than relabelling explains, and, as a check
+    of reliability, whether copies of *one* graph do. A pair counts if T² is above the
+    threshold for the pair and below it for the single graph.
 
-    Written from the description; where it differs from the released code:
+    Differences from the released code:
 
     * T² has its factor q and a floor for rounding errors instead of a pseudoinverse
-      (:mod:`sekgnn.brec.hotelling`). The statistic of the released code, and what it
-      counts, is computed beside it.
+      (:mod:`sekgnn.brec.hotelling`). The statistic and the count of the released code
+      are computed as well.
     * A pair that fails the reliability check does not count. The released code counts
       it and subtracts the number of failures, counted or not, at the end.
     * The threshold follows the output dimension; the released 72.34 holds for 16.
-    * Copies and weights follow from the seed and the number of the pair, so a pair's
-      result does not depend on which others are scored. Copies need not be different.
-    * A model without trainable weights is compared as it is.
+    * Copies and weights follow from the seed and the index of the pair, so its result
+      does not depend on the other pairs. Copies need not be distinct.
+    * A model without trainable weights is not trained.
     * A model with a method ``fit_inputs``, such as
       :class:`~sekgnn.models.GraphModel`, first fits the scale of its inputs to copies
       of both graphs.
 
     A model with random outputs fails the reliability check, a 5 % test, in about one
-    pair of twenty (in fewer if its outputs scatter in fewer than d directions), so it
-    surely fails over all of BREC; one that respects isomorphism never does. The
-    ``spread`` of the outputs among copies of one graph shows chance in a single pair.
+    pair of twenty (fewer if its outputs scatter in fewer than d directions), so it
+    surely fails over all of BREC; an invariant model never does. The ``spread`` of the
+    outputs among copies of one graph reveals randomness in a single pair.
 
     Args:
         make_model: Returns a new ``nn.Module``, which takes a PyG ``Batch`` and returns
-            ``[num_graphs, d]``, d = 16 in BREC and in any case below
-            ``protocol.copies``.
-        pairs: The pairs to score; all of BREC if left out.
-        data_root: The data folder for this; by default what ``SEKGNN_DATA`` names.
+            ``[num_graphs, d]``, with d below ``protocol.copies``, and 16 in BREC.
+        pairs: The pairs to score; by default all of BREC.
+        data_root: The data folder; by default ``SEKGNN_DATA``.
         transform: Applied once to the ``Data`` of each copy, such as
             :class:`~sekgnn.transforms.AddSubstructureEncoding`. It must not depend on
             the order of nodes. Its results are cast to the model's precision.
-        protocol: The settings; BREC's own by default.
-        record: A folder for a small file per finished pair. Pairs in it are not trained
-            again, provided model, transform and protocol print as they did: an
-            interrupted run continues and ends with the same result.
-        jobs: Number of processes that train pairs side by side; ``make_model`` and
-            ``transform`` must then be defined at the top of a module.
+        protocol: The settings; by default those of BREC.
+        record: A folder for a small file per finished pair. Its pairs are not trained
+            again if model, transform and protocol have the same ``repr``, so an
+            interrupted run continues with the same result.
+        jobs: Number of processes; with several, ``make_model`` and ``transform`` must
+            be defined at the top of a module.
         progress: Called with (done, total) pairs.
-        device: Where the model runs.
+        device: Device of the model.
 
     Returns:
         The result for every pair; ``print(result.table())`` shows the counts.
 
     Raises:
         ConfigError: If the model's output has a wrong shape or is not finite, two pairs
-            have the same number, the record belongs to another run, or other processes
-            cannot be given the model.
+            have the same index, the record belongs to another run, or the model cannot
+            be sent to other processes.
         DataNotFoundError: If ``pairs`` is left out and BREC's file is missing.
         OutputError: If the record cannot be written.
     """
@@ -137,29 +136,29 @@ def score(
         done = {pair.index for pair in result.pairs}
         waiting = [pair for pair in chosen if pair.index not in done]
 
-        def tell() -> None:
+        def report() -> None:
             count = sum(pair_file(folder, index).exists() for index in graphs)
             if progress is not None and count:
                 progress(count, len(chosen))
 
         work = make_model, settings, transform, device, folder, result
         if done:
-            tell()
+            report()
         if jobs == 1:
             for pair in waiting:
                 _score_share(*work, [pair])
-                tell()
+                report()
         elif waiting:  # every process gets large and small pairs
             waiting.sort(key=lambda pair: -pair.first.num_nodes)
             shares = [waiting[i::jobs] for i in range(min(jobs, len(waiting)))]
-            run_processes(_score_share, [(*work, share) for share in shares], tell)
+            run_processes(_score_share, [(*work, share) for share in shares], report)
         return with_finished_pairs(result, folder, graphs)
 
 
 def unscored(
     make_model: MakeModel, transform: Transform | None, protocol: RPCProtocol
 ) -> BRECScore[TrainedPair]:
-    """Return the score of a model before any pair is looked at."""
+    """Return the score of a model, without pairs."""
     model, commit = _example(make_model), source_commit()
     return BRECScore(
         name=type(model).__name__,
@@ -184,7 +183,7 @@ def _score_share(
     score: BRECScore[TrainedPair],
     pairs: Sequence[BRECPair],
 ) -> None:
-    """Score some pairs, perhaps in a new process, and write each when it is done."""
+    """Score some pairs, perhaps in a new process, and write each on completion."""
     for pair in pairs:
         done = compare(make_model, pair, protocol, transform=transform, device=device)
         text = to_json([replace(score, pairs=(done,))])
@@ -193,7 +192,7 @@ def _score_share(
 
 @contextmanager
 def _folder(record: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """Give the folder of finished pairs, or a temporary one."""
+    """Yield the folder of finished pairs, or a temporary one."""
     if record is not None:
         yield make_folder(Path(record))
         return
@@ -202,7 +201,7 @@ def _folder(record: str | os.PathLike[str] | None) -> Iterator[Path]:
 
 
 def _check_sent(*things: object) -> None:
-    """Raise if these objects cannot be sent to other processes."""
+    """Raise ConfigError if these objects cannot be sent to other processes."""
     try:
         pickle.dumps(things)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -213,7 +212,7 @@ def _check_sent(*things: object) -> None:
 
 
 def _example(make_model: MakeModel) -> torch.nn.Module:
-    """Return a model without consuming random numbers."""
+    """Return a model, leaving torch's random state as it is."""
     with torch.random.fork_rng([]):
         model = make_model()
     if not isinstance(model, torch.nn.Module):
@@ -237,11 +236,11 @@ def compare(
     transform: Transform | None = None,
     device: str | torch.device = "cpu",
 ) -> TrainedPair:
-    """Train a new model to tell the two graphs apart, then test whether it does.
+    """Train a new model to separate the two graphs, then test whether it does.
 
     The random numbers of torch, and of the GPU in use, are seeded from
-    ``protocol.seed`` and ``pair.index`` and restored afterwards. A model that draws
-    from elsewhere is not repeatable. ``transform`` is applied once to the
+    ``protocol.seed`` and ``pair.index`` and restored afterwards; a model with another
+    source of randomness is not repeatable. ``transform`` is applied once to the
     ``Data`` of each copy, which has ``x`` (ones, ``[n, 1]``), ``edge_index`` and
     ``num_nodes``.
 
@@ -262,13 +261,14 @@ def compare(
         batches = _batches(different, size, transform, model, device)
         fit = getattr(model, "fit_inputs", None)
         if fit is not None:
-            fit(lambda: batches[:1])  # as many copies of the one graph as of the other
+            fit(lambda: batches[:1])  # equally many copies of both graphs
         loss, epochs = _train(model, batches, protocol, pair.index)
-        shown = _outputs(model, batches, pair.index)  # [2 q, d]
+        outputs = _outputs(model, batches, pair.index)  # [2 q, d]
         batches = _batches(alike, size, transform, model, device)
-        same = _outputs(model, batches, pair.index)  # [2 q, d]
-    epsilon = protocol.epsilon or epsilon_for(shown)
-    apart, alone = (shown[0::2], shown[1::2]), (same[0::2], same[1::2])  # each [q, d]
+        copies = _outputs(model, batches, pair.index)  # [2 q, d]
+    epsilon = protocol.epsilon or epsilon_for(outputs)
+    apart = outputs[0::2], outputs[1::2]  # each [q, d]
+    alone = copies[0::2], copies[1::2]
     return TrainedPair(
         index=pair.index,
         category=pair.category,
@@ -277,8 +277,8 @@ def compare(
         t2_reliability=hotelling_t2(*alone, epsilon=epsilon),
         released_t2=released_t2(*apart),
         released_reliability=released_t2(*alone),
-        spread=relative_spread(same),
-        threshold=protocol.threshold_for(shown.shape[1]),
+        spread=relative_spread(copies),
+        threshold=protocol.threshold_for(outputs.shape[1]),
         epsilon=epsilon,
         loss=loss,
         epochs=epochs,
@@ -291,23 +291,23 @@ def draw_copies(
 ) -> tuple[list[Graph], list[Graph]]:
     """Draw the relabelled copies of one pair that a model sees, q of each graph.
 
-    The relabellings are uniform and independent. (Upstream keeps the original as first
-    copy and insists on different adjacency matrices, which a very symmetric graph does
-    not have.) Which graph the reliability check sees is a coin flip, as upstream.
+    Relabellings are uniform and independent. (Upstream keeps the original as first copy
+    and requires distinct adjacency matrices, which a very symmetric graph does not
+    have.) The graph of the reliability check is a coin flip, as upstream.
 
     Returns:
-        Copies of the first and the second graph in turn, 2 q graphs: entries 0 and 1
-        are compared, 2 and 3, and so on. And 2 q copies of one of the two graphs, to be
-        compared likewise; a model that "tells them apart" is not to be trusted.
+        2 q alternating copies of the first and the second graph: entries 0 and 1 are
+        compared, 2 and 3, and so on. And 2 q copies of one of the graphs, compared
+        likewise; a model that separates these is not reliable.
     """
-    both = [graph for _ in range(count) for graph in (pair.first, pair.second)]
-    one = (pair.first, pair.second)[int(rng.integers(2))]
-    shown = [relabelled(graph, rng) for graph in both]
-    return shown, [relabelled(one, rng) for _ in range(2 * count)]
+    originals = [graph for _ in range(count) for graph in (pair.first, pair.second)]
+    single = (pair.first, pair.second)[int(rng.integers(2))]
+    shown = [relabelled(graph, rng) for graph in originals]
+    return shown, [relabelled(single, rng) for _ in range(2 * count)]
 
 
 def pair_fingerprint(pair: BRECPair) -> str:
-    """Return a short text that changes with either graph."""
+    """Return a short digest of both graphs."""
     return f"{pair.first.fingerprint()[:16]}-{pair.second.fingerprint()[:16]}"
 
 
@@ -324,11 +324,11 @@ def _batches(
         data = [transform(item) for item in data]
     kind = _precision(model)
 
-    def placed(value: Tensor) -> Tensor:
+    def cast(value: Tensor) -> Tensor:
         return value.to(device, kind if value.is_floating_point() else value.dtype)
 
     return [
-        Batch.from_data_list(data[start : start + size]).apply(placed)
+        Batch.from_data_list(data[start : start + size]).apply(cast)
         for start in range(0, len(data), size)
     ]
 
@@ -372,7 +372,7 @@ def _train(
 
 
 def _decided(output: Tensor, protocol: RPCProtocol) -> bool:
-    r"""Return whether a batch ``[B, d]`` leaves nothing to train for.
+    r"""Return whether training can stop after a batch ``[B, d]``.
 
     That is :math:`|\bar x - \bar y| / s` with s the root mean square of all entries, as
     in T², above ``protocol.decided`` or below the size of rounding errors.
@@ -381,16 +381,16 @@ def _decided(output: Tensor, protocol: RPCProtocol) -> bool:
         return False
     values = output.double().cpu()
     size = float(values.square().mean().sqrt())
-    apart = float((values[0::2] - values[1::2]).mean(0).norm())
+    distance = float((values[0::2] - values[1::2]).mean(0).norm())
     epsilon = protocol.epsilon or epsilon_for(output.cpu().numpy())
-    return apart > protocol.decided * size or apart < epsilon * size or size == 0
+    return distance > protocol.decided * size or distance < epsilon * size or size == 0
 
 
 @torch.no_grad()
 def _outputs(model: nn.Module, batches: list[Batch], index: int) -> NDArray[Any]:
     """Return the outputs for all copies in evaluation mode, ``[2 q, d]``.
 
-    They are float64 if the model's are, else float32.
+    The type is float64 if the model's is, else float32.
     """
     model.eval()
     outputs = torch.cat([output.cpu() for output in _forward(model, batches, index)])
@@ -400,7 +400,7 @@ def _outputs(model: nn.Module, batches: list[Batch], index: int) -> NDArray[Any]
 def _forward(
     model: nn.Module, batches: Iterable[Batch], index: int
 ) -> Iterator[Tensor]:
-    """Yield the checked output for a copy of each batch."""
+    """Yield the checked output for a copy of every batch."""
     for batch in batches:
         output: Any = model(copy.copy(batch))
         shape = list(output.shape) if isinstance(output, Tensor) else type(output)

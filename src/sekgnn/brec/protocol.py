@@ -14,28 +14,28 @@ class RPCProtocol:
     r"""Settings for one pair; the defaults are those of BREC's released code.
 
     A fresh model is trained for each pair, on relabelled copies of its two graphs, to
-    give them different directions: the loss is
-    :math:`\max(0, \cos(x_i, y_i) - \text{margin})`, by Adam, with the learning rate
-    reduced when the loss no longer falls.
+    give them different directions: Adam minimises
+    :math:`\max(0, \cos(x_i, y_i) - \text{margin})`, with the learning rate reduced when
+    the loss no longer falls.
 
     Attributes:
         copies: q, relabelled copies of each graph.
-        epochs: Passes over them, at most; 0 compares the untrained model.
-        batch_size: Graphs per step, even: half of them of each graph.
+        epochs: Largest number of epochs; 0 compares the untrained model.
+        batch_size: Graphs per step, an even number: half of each graph.
         lr: Learning rate of Adam.
-        weight_decay: Of Adam.
-        margin: Of the loss, in [-1, 1].
+        weight_decay: L2 penalty of Adam.
+        margin: Margin of the loss, in [-1, 1].
         stop_loss: Training ends when the mean loss of an epoch is below this.
         decided: Training ends with the first batch in which the mean outputs of the two
-            graphs differ by more than this part of the outputs' size, or by less than
-            ``epsilon`` of it, which leaves nothing to follow; ``None`` for neither, as
-            in BREC.
-        epsilon: Relative size of rounding errors in T²; ``None`` for 1e-6 where the
-            model's outputs are float32 and 1e-10 where they are float64.
+            graphs differ by more than this fraction of the outputs' size, or by less
+            than the fraction ``epsilon``, which leaves no gradient; ``None`` for
+            neither, as in BREC.
+        epsilon: Relative size of rounding errors in T²; ``None`` for 1e-6 with float32
+            outputs and 1e-10 with float64.
         threshold: Bound that T² must exceed; ``None`` for the 95 % point of T² for the
             model's output dimension, to two decimals: 72.34 for 32 copies and 16
             dimensions, as in BREC.
-        seed: Seed of everything random, together with the number of the pair.
+        seed: Seed of all random numbers, with the index of the pair.
 
     Raises:
         ConfigError: If a value cannot work.

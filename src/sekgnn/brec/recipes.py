@@ -1,4 +1,4 @@
-"""Recipes of networks, their scores in a file, and numbers of pairs as text."""
+"""Recipes of networks, their scores in a file, and indices of pairs as text."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Recipe:
     """A network and its options, the same for all pairs of BREC.
 
     Attributes:
-        config: Name and arguments, as ``model.to_config()`` gives them.
-        dtype: Precision of the network and of its encodings.
+        config: Name and arguments, as from ``model.to_config()``.
+        dtype: Precision of the network and its encodings.
     """
 
     config: Mapping[str, Any]
@@ -45,7 +45,7 @@ class Recipe:
 
     @classmethod
     def of(cls, config: RunConfig) -> Recipe:
-        """Return the recipe of a run's config: its keys of model, encoding and dtype.
+        """Return the recipe of a config: its keys of model, encoding and dtype.
 
         Raises:
             ConfigError: If a value cannot work, or the model is not trained in epochs.
@@ -95,34 +95,34 @@ def run_recipe(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> tuple[AnyScore, ...]:
-    """Score a recipe, and return the scores in a file, if there is one, with this one.
+    """Score a recipe, and return its score with the others in a file, if any.
 
-    Pairs of the recipe that are in the file are not run again. Finished pairs are kept
-    in :func:`pairs_folder`, to be removed when the scores are written. ``subset`` are
-    the numbers of the pairs on which the recipe was chosen.
+    Pairs of the recipe in the file are not run again. Finished pairs are kept in
+    :func:`pairs_folder` until the scores are written. ``subset`` are the indices of the
+    pairs on which the recipe was chosen.
 
     Raises:
-        ConfigError: If the score of that name is of another recipe, there are no pairs,
-            or as :func:`~sekgnn.brec.score`.
-        OutputError: If the file holds something else, or pairs cannot be written.
+        ConfigError: If the score of that name belongs to another recipe, there are no
+            pairs, or as :func:`~sekgnn.brec.score`.
+        OutputError: If the file has other contents, or pairs cannot be written.
     """
     if not pairs:
         raise ConfigError("there are no such pairs; choose others.")
     settings = RPCProtocol() if protocol is None else protocol
     transform = recipe.transform()
     score = unscored(recipe.make_model, transform, settings)
-    about = score.settings | {"config": plain(recipe.config)}
-    score = replace(score, name=name, label=name, settings=about, subset=subset)
-    before = _scores(output).get(name)
-    if before is not None:
-        score.check_same(before, f"the row {name!r} of {output}")
-        score = replace(before, subset=before.subset if subset is None else subset)
+    identity = score.settings | {"config": plain(recipe.config)}
+    score = replace(score, name=name, label=name, settings=identity, subset=subset)
+    earlier = _scores(output).get(name)
+    if earlier is not None:
+        score.check_same(earlier, f"the row {name!r} of {output}")
+        score = replace(earlier, subset=earlier.subset if subset is None else subset)
     done = {pair.index: pair for pair in score.pairs}
-    left = [pair for pair in pairs if pair.index not in done]
-    if left:
+    missing = [pair for pair in pairs if pair.index not in done]
+    if missing:
         new = score_network(
             recipe.make_model,
-            pairs=left,
+            pairs=missing,
             transform=transform,
             protocol=settings,
             record=pairs_folder(output, name),
@@ -136,7 +136,7 @@ def run_recipe(
             commits=tuple(dict.fromkeys((*score.commits, *new.commits))),
             pairs=tuple(done[index] for index in sorted(done)),
         )
-    scores = _scores(output) | {name: score}  # others may have written since
+    scores = _scores(output) | {name: score}  # another process may have written
     return tuple(scores.values())
 
 
@@ -146,13 +146,13 @@ def _scores(output: Path) -> dict[str, AnyScore]:
 
 
 def pairs_folder(output: Path, name: str) -> Path:
-    """Return the folder for finished pairs of a score that is not written yet."""
+    """Return the folder for finished pairs of an unfinished score."""
     digest = hashlib.sha256(name.encode()).hexdigest()[:12]
     return output.with_name(f"{output.stem}.{digest}.partial")
 
 
 def pair_numbers(text: str) -> tuple[int, ...]:
-    """Return numbers of pairs, in order, from a text or from a file that holds one.
+    """Return indices of pairs, in order, from a text or a file.
 
     Raises:
         ConfigError: If it is not of the form ``0-59,110``.
@@ -177,7 +177,7 @@ def pair_numbers(text: str) -> tuple[int, ...]:
 
 
 def pair_text(numbers: Iterable[int]) -> str:
-    """Return numbers of pairs as :func:`pair_numbers` reads them.
+    """Return indices of pairs as text for :func:`pair_numbers`.
 
     Example:
         >>> pair_text([0, 1, 2, 5, 110])
@@ -190,4 +190,4 @@ def pair_text(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     ends = (dict.fromkeys((run[0], run[-1])) for run in runs)
-    return ",".join("-".join(map(str, both)) for both in ends)
+    return ",".join("-".join(map(str, bounds)) for bounds in ends)

@@ -1,4 +1,4 @@
-"""The record of a score on BREC: one form for exact tests and for trained networks."""
+"""The record of a score on BREC, of an exact test or a trained network."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class ExactPair:
         index: Number of the pair in BREC.
         category: A key of :data:`sekgnn.datasets.CATEGORIES`, or your own.
         seconds: Processor time, without copies.
-        round: The round in which the graphs were told apart; ``None`` for never.
-        failures: Relabelled copies that were told apart from their graph, in the
-            rounds that decided the pair; should be 0.
+        round: The round that separated the graphs; ``None`` for never.
+        failures: Relabelled copies that were separated from their graph, in the rounds
+            that decided the pair; should be 0.
     """
 
     index: int
@@ -56,7 +56,7 @@ class ExactPair:
 
     @property
     def separated(self) -> bool:
-        """Whether the graphs were told apart."""
+        """Whether the graphs were separated."""
         return self.round is not None
 
     @property
@@ -79,7 +79,7 @@ class TrainedPair:
         released_t2: The statistic of BREC's released code between the two graphs.
         released_reliability: The same between copies of one graph.
         spread: Scatter of the outputs for copies of one graph, relative to their size.
-        threshold: What the statistics are compared with.
+        threshold: Threshold of the statistics.
         epsilon: Relative size of rounding errors in T².
         loss: Mean loss of the last epoch; ``None`` if nothing was trained.
         epochs: Epochs trained.
@@ -101,7 +101,7 @@ class TrainedPair:
 
     @property
     def failures(self) -> int:
-        """1 if copies of one graph were told apart, else 0."""
+        """1 if copies of one graph were separated, else 0."""
         return int(not self.t2_reliability < self.threshold)
 
     @property
@@ -119,9 +119,8 @@ class TrainedPair:
         """The columns of tables to which the pair adds.
 
         The released code calls a pair correct if its statistic is above the threshold
-        and not close to that between copies of one graph, as ``torch.isclose(...,
-        atol=1e-6)`` has it. From these it subtracts the pairs that fail its reliability
-        check, correct or not.
+        and not close to that between copies of one graph, by ``torch.isclose(...,
+        atol=1e-6)``. It then subtracts all pairs that fail its reliability check.
         """
         apart = abs(self.released_t2 - self.released_reliability)
         close = apart <= 1e-6 + 1e-5 * abs(self.released_reliability)
@@ -147,18 +146,18 @@ class BRECScore(Generic[P]):
         name: Short name, unique on a scoreboard.
         label: Name in tables.
         model: The test or the network as it prints.
-        settings: Everything else that two runs must share to be parts of one score: of
-            a test its parameters, the copies and their seed; of a network ``dtype``,
-            ``transform`` and ``protocol``, and ``config`` if it was made from a recipe.
-        versions: Versions of the libraries that computed it.
+        settings: All other settings that the runs of one score must share: of a test
+            its parameters, the copies and their seed; of a network ``dtype``,
+            ``transform`` and ``protocol``, and ``config`` if it has a recipe.
+        versions: Versions of the libraries.
         commits: Commits of the package; several if another one continued the run.
         machine: The machine, if known.
-        pairs: The pairs, in the order in which they were given.
-        subset: Numbers of the pairs on which a recipe was chosen; ``None`` if it was
+        pairs: The pairs, in the given order.
+        subset: Indices of the pairs on which a recipe was chosen; ``None`` if it was
             not chosen on pairs of BREC.
-        memory: How the memory of a test grows, as :class:`sekgnn.wl.ladder.Rung`.
-        peak: Bytes that a test takes for the pair with the most nodes; ``None`` if not
-            measured (``benchmarks/brec_memory.py`` does).
+        memory: Growth of the memory of a test, as in :class:`sekgnn.wl.ladder.Rung`.
+        peak: Bytes a test needs for the pair with the most nodes; ``None`` if not
+            measured (by ``benchmarks/brec_memory.py``).
     """
 
     DERIVED: ClassVar = (*_COLUMNS, "by_category")
@@ -181,7 +180,7 @@ class BRECScore(Generic[P]):
 
     @property
     def separated(self) -> int:
-        """Number of pairs told apart, the BREC score if these are all 400."""
+        """Number of separated pairs: the BREC score, if all 400 are scored."""
         return sum(pair.separated for pair in self.pairs)
 
     @property
@@ -196,7 +195,7 @@ class BRECScore(Generic[P]):
 
     @property
     def outside(self) -> BRECScore[P]:
-        """The score on the pairs that the recipe was not chosen on."""
+        """The score on the pairs outside ``subset``."""
         chosen = {*(self.subset or ())}
         pairs = tuple(pair for pair in self.pairs if pair.index not in chosen)
         return replace(self, pairs=pairs)
@@ -206,17 +205,17 @@ class BRECScore(Generic[P]):
         return _total(self.pairs)
 
     def by_category(self) -> dict[str, Counter[str]]:
-        """Return the totals of each category that occurs, in the order of tables."""
-        given = {pair.category for pair in self.pairs}
-        order = [*CATEGORIES, *sorted(given - {*CATEGORIES})]
+        """Return the totals per category, in the order of tables."""
+        occurring = {pair.category for pair in self.pairs}
+        order = [*CATEGORIES, *sorted(occurring - {*CATEGORIES})]
         return {
             name: _total(pair for pair in self.pairs if pair.category == name)
             for name in order
-            if name in given
+            if name in occurring
         }
 
     def table(self) -> str:
-        """Return the counts as text, and below them how far to trust them."""
+        """Return the counts as text, and a sentence on their reliability."""
         total = self.counts()
         heads = [_COLUMNS[key] for key in total]
         lines: list[tuple[str, Iterable[object]]] = [("category", heads)]
@@ -234,7 +233,7 @@ class BRECScore(Generic[P]):
         return "\n".join([*text, "", self.sentence()])
 
     def sentence(self) -> str:
-        """Say in words how far the score can be trusted."""
+        """Return a sentence on the reliability of the score."""
         total = len(self.pairs)
         if not self.trained:
             return (
@@ -260,7 +259,7 @@ class BRECScore(Generic[P]):
         return "Reliable: copies of one graph were never told apart."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON values, the counts among them."""
+        """Return everything, and the counts, as plain JSON values."""
         content = asdict(self)
         pairs = content.pop("pairs")
         counts = {"failures": self.failures, **self.counts()}
@@ -268,7 +267,7 @@ class BRECScore(Generic[P]):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> AnyScore:
-        """Return what :meth:`to_dict` gave; raise ValueError for anything else."""
+        """Return the score from :meth:`to_dict`; raise ValueError for anything else."""
         score = read_as(cls, {**content, "pairs": ()})
         kind: Any = TrainedPair if score.trained else ExactPair
         rows = read_as(list[Any], content.get("pairs"), "pairs")
@@ -278,15 +277,15 @@ class BRECScore(Generic[P]):
     def check_same(self, other: AnyScore, where: object) -> None:
         """Raise ConfigError unless both are parts of one score.
 
-        ``where`` names the place of the other one.
+        ``where`` names the other one.
         """
         mine = {"model": self.model, **self.settings}
         theirs = {"model": other.model, **other.settings}
-        for part in {**mine, **theirs}:
-            was, now = theirs.get(part), mine.get(part)
+        for key in {**mine, **theirs}:
+            was, now = theirs.get(key), mine.get(key)
             if was != now:
                 raise ConfigError(
-                    f"{where} was written with another {part}; choose another one, or "
+                    f"{where} was written with another {key}; choose another one, or "
                     f"remove it to start again. It says\n{was}\nand this run has\n{now}"
                 )
 
@@ -296,7 +295,7 @@ class _File(TypedDict):
 
 
 AnyScore = BRECScore[Any]
-"""A score of either kind of pairs."""
+"""A score of exact or trained pairs."""
 
 
 def _total(pairs: Iterable[ExactPair | TrainedPair]) -> Counter[str]:
@@ -307,7 +306,7 @@ def _total(pairs: Iterable[ExactPair | TrainedPair]) -> Counter[str]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as it comes back from JSON: lists for tuples."""
+    """Return a value after a round trip through JSON: tuples become lists."""
     return json.loads(json.dumps(value))
 
 
@@ -318,16 +317,16 @@ def to_json(scores: Sequence[AnyScore]) -> str:
 
 
 def from_json(text: str) -> tuple[AnyScore, ...]:
-    """Return what :func:`to_json` wrote; raise ValueError for any other text."""
+    """Return the scores from :func:`to_json`; raise ValueError for any other text."""
     content = read_as(_File, parse_json(text))
     return tuple(map(BRECScore.from_dict, content["scores"]))
 
 
 def read_scores(path: Path, cure: str, *, trained: bool) -> tuple[AnyScore, ...]:
-    """Return the scores in a file, of networks or of tests; none without a file.
+    """Return the scores of networks or tests in a file; none without a file.
 
     Raises:
-        OutputError: If the file holds something else; ``cure`` says what to do then.
+        OutputError: If the file has other contents; ``cure`` ends the message.
     """
     if not path.exists():
         return ()
@@ -349,12 +348,12 @@ def pair_file(folder: Path, index: int) -> Path:
 def with_finished_pairs(
     score: BRECScore[TrainedPair], folder: Path, graphs: Mapping[int, str]
 ) -> BRECScore[TrainedPair]:
-    """Return a score with the pairs in a folder, and the commits that computed them.
+    """Return a score with the pairs in a folder, and the commits of these.
 
-    ``graphs`` are fingerprints by number, in the order of the pairs that are wanted.
+    ``graphs`` are fingerprints by index, in the order of the pairs.
 
     Raises:
-        ConfigError: If a file is of another score, or of other graphs.
+        ConfigError: If a file belongs to another score, or to other graphs.
         OutputError: If there is any other file, or a damaged one.
     """
     on_disk: dict[int, TrainedPair] = {}

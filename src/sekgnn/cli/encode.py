@@ -183,8 +183,10 @@ def encode(
             progress=progress,
         )
     if json:
+        from sekgnn.graphs.molecules import shown_smiles
+
         left_out = [
-            {"row": number, "line": line, "smiles": values[0]}
+            {"row": number, "line": line, "smiles": shown_smiles(str(values[0]))}
             for number, line, values in skipped
         ]
         say_json({**result.to_dict(), "skipped": left_out})

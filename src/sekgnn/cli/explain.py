@@ -26,7 +26,7 @@ def explain(
         None, "target, or class of several, to draw", shown="the first"
     ),
     top: int = option(50, "number of molecules to draw", low=1),
-    smiles: str | None = SMILES,
+    smiles: list[str] | None = SMILES,
     skip_invalid: bool = SKIP_INVALID,
     threads: int = THREADS,
     accelerator: str = DEVICE,

@@ -37,7 +37,7 @@ _WORDS = {  # the lists of an option's values
 _PAIRS = ("--encoding-options", "--model-options", "--grid")  # name=value
 _OPEN = (
     "--target", "--metric", "--columns", "--split-by", "--features", "--only",
-    "--arrays",
+    "--arrays", "--smiles",
 )  # fmt: skip
 _NUMBERS = ("--radius",)
 
@@ -116,7 +116,11 @@ COLUMNS = option(
     "columns or keys of INPUT to write first; row is its number there",
     shown="all columns of a table",
 )
-SMILES = option(None, "column that holds SMILES", shown="as in training")
+SMILES = option(
+    None,
+    "columns that hold SMILES; those of a row are one graph",
+    shown="as in training",
+)
 SKIP_INVALID = option(False, "leave out SMILES that rdkit cannot read")
 KERNEL_THREADS = option(
     None, "number of threads of compiled kernels", shown="all usable cores", low=1
@@ -341,7 +345,8 @@ def _is_value(flag: str, arg: str, arguments_first: bool) -> bool:
     if flag in _PAIRS:
         return "=" in arg and not arg.startswith("-")
     if flag in _OPEN:
-        return arguments_first and not arg.startswith("-")
+        is_file = flag == "--smiles" and Path(arg).is_file()  # took one value before
+        return arguments_first and not arg.startswith("-") and not is_file
     if flag in _NUMBERS:
         return arg.isascii() and arg.isdigit()
     sources = (source.split(":") for source in _WORDS.get(flag, ()))

@@ -34,7 +34,7 @@ def predict(
     output: Path | None = option(
         None, "CSV file to write", "--output", "-o", shown="stdout"
     ),
-    smiles: str | None = SMILES,
+    smiles: list[str] | None = SMILES,
     skip_invalid: bool = SKIP_INVALID,
     columns: list[str] | None = COLUMNS,
     chunk_size: int = option(1024, "number of graphs in memory at a time", low=1),
@@ -97,7 +97,7 @@ def fingerprint(
         "-o",
         suffixes=(".npz", ".parquet"),
     ),
-    smiles: str | None = SMILES,
+    smiles: list[str] | None = SMILES,
     skip_invalid: bool = SKIP_INVALID,
     columns: list[str] | None = COLUMNS,
     threads: int = THREADS,
@@ -143,7 +143,7 @@ def evaluate(
     target: list[str] | None = option(
         None, "columns or keys of INPUT that hold the targets", shown="as in training"
     ),
-    smiles: str | None = SMILES,
+    smiles: list[str] | None = SMILES,
     skip_invalid: bool = SKIP_INVALID,
     data_root: Path | None = DATA_ROOT,
     accelerator: str = DEVICE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from sekgnn.cli.bars import Bars
     from sekgnn.parallel import Progress
 
 _LONGEST = 1200  # characters of a message
-
-Stage = Callable[[str], "Progress | None"]
-"""Starts a bar with some text; None if no progress is shown."""
 
 SECONDS_BETWEEN_LINES = 30.0
 """In a log file; shorter work leaves no line."""
@@ -90,68 +88,101 @@ def progress_bar(text: str, *, shown: bool = True) -> Iterator[Progress | None]:
         yield stage(text)
 
 
+class Stages:
+    """Starts a bar per stage of some work; this one shows nothing."""
+
+    def __call__(self, text: str) -> Progress | None:
+        """Start a stage; return a callback (done, total), or None if none is shown."""
+        return None
+
+    def begin(self, text: str) -> None:
+        """Say what is begun within the stage."""
+
+    def detail(self, text: str) -> None:
+        """Say how far that is, as often as one likes."""
+
+
 @contextmanager
-def progress_stages(*, shown: bool = True) -> Iterator[Stage]:
-    """Yield a function that starts a bar per stage of some work; finished ones go.
+def progress_stages(*, shown: bool = True) -> Iterator[Stages]:
+    """Yield what starts a bar per stage of some work; finished ones go.
 
     Without a terminal, as in a log file, a line is printed from time to time instead.
     """
     if not shown:
-        yield lambda text: None
+        yield Stages()
         return
     if not sys.stderr.isatty():
-        yield _lines
+        yield _Lines()
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bars
+    from sekgnn.cli.bars import Bars
 
-    with Bars(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bars:
-
-        def stage(text: str) -> Progress:
-            for earlier in bars.tasks:
-                if earlier.finished:
-                    bars.remove_task(earlier.id)
-            task = bars.add_task(text, total=None, start=False)
-
-            def move(done: int, total: int) -> None:
-                bars.start_task(task)
-                label = text if total else f"{text}: {done}"
-                bars.update(
-                    task, completed=done, total=total or None, description=label
-                )
-
-            return move
-
-        yield stage
+    with Bars() as display:
+        yield _Bars(display)
 
 
-def _lines(text: str) -> Progress:
-    """Return a callback (done, total) that prints a line every half minute."""
-    start = last = monotonic()
+class _Lines(Stages):
+    """Prints a line every half minute, and what is begun if the stage lasts so long."""
 
-    def tell(done: int, total: int) -> None:
-        nonlocal last
-        now = monotonic()
-        if now - last < SECONDS_BETWEEN_LINES:
-            return
-        last = now
-        share = f" of {total} ({100 * done // total} %)" if total else ""
-        line = f"{text}: {done}{share} after {now - start:.0f} s"
-        print(line, file=sys.stderr, flush=True)
+    def __init__(self) -> None:
+        self.stage = self.begun = self.how_far = ""
+        self.start = self.last = 0.0
 
-    return tell
+    def __call__(self, text: str) -> Progress:
+        self.stage, self.begun, self.how_far = text, "", ""
+        start = last = self.start = monotonic()
+
+        def tell(done: int, total: int) -> None:
+            nonlocal last
+            now = monotonic()
+            if now - last < SECONDS_BETWEEN_LINES:
+                return
+            last = now
+            share = f" of {total} ({100 * done // total} %)" if total else ""
+            within = f"; {_joined(self.begun, self.how_far)}" if self.begun else ""
+            line = f"{text}: {done}{share} after {now - start:.0f} s{within}"
+            print(line, file=sys.stderr, flush=True)
+
+        return tell
+
+    def begin(self, text: str) -> None:
+        self.begun, self.how_far = text, ""
+        seconds = monotonic() - self.start
+        if seconds >= SECONDS_BETWEEN_LINES:
+            line = f"{self.stage}: {text} begins after {seconds:.0f} s"
+            print(line, file=sys.stderr, flush=True)
+
+    def detail(self, text: str) -> None:
+        self.how_far = text
+
+
+class _Bars(Stages):
+    """Shows a bar per stage in a terminal, and below what is going on in it."""
+
+    def __init__(self, display: Bars) -> None:
+        self.display = display
+        self.begun = ""
+
+    def __call__(self, text: str) -> Progress:
+        display = self.display
+        for earlier in display.tasks:
+            if earlier.finished:
+                display.remove_task(earlier.id)
+        task = display.add_task(text, total=None, start=False)
+
+        def move(done: int, total: int) -> None:
+            display.start_task(task)
+            label = text if total else f"{text}: {done}"
+            display.update(task, completed=done, total=total or None, description=label)
+
+        return move
+
+    def begin(self, text: str) -> None:
+        self.begun = text
+        self.display.say(text)
+
+    def detail(self, text: str) -> None:
+        self.display.say(_joined(self.begun, text))
+
+
+def _joined(begun: str, how_far: str) -> str:
+    return f"{begun}, {how_far}" if how_far else begun

@@ -13,7 +13,7 @@ from sekgnn.cli.options import DATA_ROOT, JSON, QUIET, THREADS, option
 from sekgnn.cli.printing import note, say, say_json
 
 if TYPE_CHECKING:
-    from sekgnn.paper.queue import Place
+    from sekgnn.paper.queue import QueueEntry
 
 _NAMES = ("table1", "table2", "table3", "table4", "table5")
 
@@ -117,7 +117,7 @@ def reproduce(
                 jobs=jobs,
                 budget=None if budget is None else 3600 * budget,
                 data_root=data_root,
-                tell=None if quiet or json else say,
+                log=None if quiet or json else say,
             )
     files = []
     for table in chosen:
@@ -143,7 +143,7 @@ def _yaml(keys: object) -> str:
 
 
 def _facts(
-    places: Iterable[Place], failed: Iterable[str] = (), files: Iterable[str] = ()
+    places: Iterable[QueueEntry], failed: Iterable[str] = (), files: Iterable[str] = ()
 ) -> dict[str, Any]:
     runs = [place.to_dict() for place in places]
     return {"runs": runs, "failed": [*failed], "files": [*files]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +90,8 @@ def train(
             "jobs": jobs,
             "encoding_progress": stage("encoding"),
             "progress": stage("training"),
+            "status": stage.begin,
+            "report": epoch_report(stage.detail, settings.epochs),
         }
         if repeats > 1:
             folder = output or folder.with_name(f"{folder.name}-repeats")
@@ -118,6 +120,28 @@ def train(
         if sentence is not None:
             say(sentence)
         say(f"run folder: {folder}")
+
+
+def epoch_report(
+    detail: Callable[[str], None], epochs: int
+) -> Callable[[int, dict[str, float]], None]:
+    """Return what shows the loss of every epoch, and the first metric that is watched.
+
+    Example:
+        >>> report = epoch_report(print, 60)
+        >>> report(7, {"lr": 0.002, "train_loss": 0.25, "val_loss": 0.4, "val_mae": 1})
+        epoch 7 of 60: training loss 0.25, val_mae 1
+    """
+
+    def report(epoch: int, values: dict[str, float]) -> None:
+        text = f"epoch {epoch} of {epochs}: training loss {values['train_loss']:.4g}"
+        watched = [name for name in values if name.startswith(("val_", "test_"))]
+        metric = next((name for name in watched if not name.endswith("_loss")), None)
+        if metric is not None:
+            text += f", {metric} {values[metric]:.4g}"
+        detail(text)
+
+    return report
 
 
 def results_json(record: RunRecord) -> str:
@@ -182,8 +206,9 @@ def print_results(record: RunRecord) -> None:
             i for i, name in enumerate(short)
             if name != "unit" or any(row[i] for row in targets_rows)
         ]  # fmt: skip
+        units = "in its unit, " if record.data.get("kind") == "regression" else ""
         print_table(
-            "each target, in its unit, test part",
+            f"each target, {units}test part",
             [short[i] for i in kept],
             [[row[i] for i in kept] for row in targets_rows],
         )

@@ -1,8 +1,8 @@
-"""Benchmarks, as data: which graphs must be told apart, and what is to be predicted.
+"""Benchmarks as data: graphs to separate, and graphs with targets.
 
-The files lie below the folder that ``SEKGNN_DATA`` names (or ``data_root``), and are
-checked against their SHA-256 whenever they are read. Random data is generated where
-there is no such folder. Importing this room loads neither torch nor torch_geometric.
+The files lie below the folder ``SEKGNN_DATA`` (or ``data_root``), and are checked
+against their SHA-256 whenever they are read. Without such a folder, random data is
+generated. Importing this room loads neither torch nor torch_geometric.
 """
 
 from sekgnn.datasets.by_name import DATASETS, TU_NAMES, register_dataset

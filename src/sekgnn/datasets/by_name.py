@@ -1,4 +1,4 @@
-"""Datasets that ``data`` may name instead of a path: this library's, and your own.
+"""Datasets that ``data`` may name instead of a path: built-in ones, and your own.
 
 Register a function that returns the task; its arguments come from the config::
 
@@ -7,9 +7,9 @@ Register a function that returns the task; its arguments come from the config::
         names = choose_targets("mine", target, ["size", "weight"])
         return numbers_task(my_pyg_graphs(names), names, name="mine", source="file")
 
-``target`` holds the names asked for, ``seed`` and ``generated`` are the keys
-``data_seed`` and ``generated``, and ``data_root`` is the folder of benchmarks. Graphs
-are PyG ``Data``; ``y`` is ``[1, T]``, or ``[n, T]`` for targets of nodes.
+``target`` holds the chosen names, ``seed`` and ``generated`` are the keys ``data_seed``
+and ``generated``, and ``data_root`` is the folder of benchmarks. Graphs are PyG
+``Data``; ``y`` is ``[1, T]``, or ``[n, T]`` for targets of nodes.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ TU_NAMES = (
     "IMDB-BINARY",
     "IMDB-MULTI",
 )
-"""TU sets that are known by name."""
+"""TU datasets with a name."""
 ATTRIBUTES = "_attributes"
 ATTRIBUTED_NAMES = tuple(
     name + ATTRIBUTES for name in ("ENZYMES", "PROTEINS", "BZR", "COX2")
 )
-"""TU sets whose nodes have numbers beside a label, read with these numbers."""
+"""TU datasets with node attributes besides labels, read with the attributes."""
 DATASETS: Registry[Any] = Registry(
     "dataset",
     None,
@@ -53,23 +53,25 @@ DATASETS: Registry[Any] = Registry(
 """Every dataset by name."""
 
 register_dataset = DATASETS.register
-"""``@register_dataset("name")`` makes a dataset of your own known."""
+"""``@register_dataset("name")`` registers a dataset of your own."""
 
 
-def choose_targets(name: str, given: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the chosen targets after checking that they are known and distinct.
+def choose_targets(
+    name: str, chosen: Sequence[str], available: Sequence[str]
+) -> list[str]:
+    """Return the chosen targets, checked to be available and distinct.
 
     Raises:
         ConfigError: If there are none, or one is unknown or named twice.
     """
-    if not given:
+    if not chosen:
         raise ConfigError(
             f"{name} has several targets; choose with target (--target) from "
-            f"{', '.join(known)}."
+            f"{', '.join(available)}."
         )
-    if len(set(given)) != len(given):
-        raise ConfigError(f"targets must be different, got {', '.join(given)}.")
-    return [check_choice("target", target, known) for target in given]
+    if len(set(chosen)) != len(chosen):
+        raise ConfigError(f"targets must be different, got {', '.join(chosen)}.")
+    return [check_choice("target", target, available) for target in chosen]
 
 
 def numbers_task(

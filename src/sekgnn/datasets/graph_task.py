@@ -1,4 +1,4 @@
-"""One small type for all data to learn from: graphs, targets, kind of task."""
+"""One type for all data to learn from: graphs, targets, kind of task."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sekgnn.datasets.targets import (
     not_a_number,
 )
 from sekgnn.errors import ConfigError, GraphInputError
-from sekgnn.fields import GRAPH_X, POSITIONS
+from sekgnn.fields import GRAPH_X, POSITIONS, Y_BOUND
 from sekgnn.graphs import Graph, GraphRecord
 from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames
 from sekgnn.graphs.molecule_pool import FIRST_SLOW, in_order
-from sekgnn.graphs.molecules import molecule_numbers
+from sekgnn.graphs.molecules import molecule_numbers, shown_smiles
 from sekgnn.graphs.table import Column
 
 if TYPE_CHECKING:
@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     from sekgnn.encoding.substructure import SubstructureEncoding
 
 Y_MASK = "y_mask"
-"""Where on a ``Data`` a target is present: bool ``[1, T]``."""
+"""Field of a ``Data`` that marks present targets, bool ``[1, T]``."""
 Y_WEIGHT = "y_weight"
-"""How much the loss of a ``Data`` weighs, float32 ``[1]``; 1 if it is absent."""
+"""Field of a ``Data`` with the weight of its loss, float32 ``[1]``; 1 if absent."""
 
 
 _SEALED = (
-    "edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK, Y_WEIGHT, GRAPH_X,
+    "edge_index", "x", "edge_attr", POSITIONS, "y", Y_MASK, Y_BOUND, Y_WEIGHT,
+    GRAPH_X,
 )  # fmt: skip
 
 
@@ -50,10 +51,10 @@ class Split:
 
     Attributes:
         train: For training, int64.
-        val: For choosing among models, int64.
-        test: For the number that is reported, int64.
-        calibration: For the intervals of predictions, int64: cut off ``val``, or all
-            of it where it chooses nothing.
+        val: For model selection, int64.
+        test: For the reported number, int64.
+        calibration: For prediction intervals, int64: split off ``val``, or all of it
+            where nothing is selected.
 
     Example:
         >>> Split.contiguous(2, 1, 3).test.tolist()
@@ -67,13 +68,13 @@ class Split:
 
     @classmethod
     def of(cls, order: NDArray[np.int64], num_train: int, num_val: int) -> Split:
-        """Cut ``order`` into three parts; what is left is for test."""
+        """Cut ``order`` into three parts; the rest is for test."""
         cuts = [num_train, num_train + num_val]
         return cls(*np.split(np.asarray(order, dtype=np.int64), cuts))
 
     @classmethod
     def contiguous(cls, train: int, val: int, test: int) -> Split:
-        """Return three parts of given sizes, one after the other."""
+        """Return three consecutive parts of given sizes."""
         return cls.of(np.arange(train + val + test), train, val)
 
     @property
@@ -84,13 +85,15 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class GraphTask:
-    """Graphs and what is to be predicted of them.
+    """Graphs and their targets.
 
     Every ``Data`` has ``edge_index``, ``x`` (float32), ``num_nodes`` and, if there are
     targets, ``y`` and ``y_mask`` (bool ``[1, T]``, false where a target is missing).
     ``y`` is the class number, int64 ``[1]``, for binary and multiclass tasks, float32
-    ``[1, T]`` for multilabel ones, and the same or float64 for regression, where
-    numbers are rounded only after they were scaled; 0 where missing.
+    ``[1, T]`` for multilabel ones, and either float32 or float64 for regression, where
+    numbers are rounded only after scaling; 0 where missing. Where some targets are
+    bounds, ``y_bound`` is 1 for a lower one and -1 for an upper one, int8 ``[1, T]``;
+    ``y`` is then the bound, and ``y_mask`` false.
 
     Attributes:
         graphs: The graphs, in the order of their source.
@@ -99,32 +102,30 @@ class GraphTask:
         target_names: The T targets.
         classes: The label of every class number of a binary or multiclass task.
         mask: False where a target is missing, bool ``[G, T]``.
-        places: Where each graph stands in its source, such as ``row 3 (line 4)``.
+        bounds: ``y_bound`` of all graphs, ``[G, T]``; ``None`` without any bound.
+        places: Position of each graph in its source, such as ``row 3 (line 4)``.
         feature_names: The columns of ``x``, if they have names.
         edge_feature_names: The columns of ``edge_attr``, if they have names.
-        graph_feature_names: The columns of ``graph_x``, of graphs that have features
-            of their own (:func:`add_graph_features`).
+        graph_feature_names: The columns of ``graph_x``, if graphs have features
+            (:func:`add_graph_features`).
         rows: Number of each graph in its source, from 1: its data row, its line among
-            those that are not blank, or its number in a folder. Rows that were left
-            out are counted.
-        texts: The SMILES of each graph as it stands in its source; ``None`` if there
-            are none.
-        name: Of the dataset or file; empty if they have none.
-        source: Where they are from: ``"memory"``, ``"file"``, ``"generated"``, ...
+            the non-blank ones, or its number in a folder; rows left out count.
+        texts: The SMILES of each graph as in its source; ``None`` if there are none.
+        name: Name of the dataset or file, if any.
+        source: Origin: ``"memory"``, ``"file"``, ``"generated"``, ...
         level: Whether targets are of graphs or of nodes.
         units: The unit of the targets, in words.
-        target_units: The unit of each target, empty where it is not known.
-        split: The published split, if there is one.
+        target_units: The unit of each target, empty where unknown.
+        split: The published split, if any.
         reader: How to read further graphs to predict on: ``format`` and the
             options of its reader.
-        columns: Other columns of the source that were asked for, one value per graph,
-            as they stand there, ``None`` where a key is absent.
-        left_out: How many graphs of the source are missing here, and why.
-        notes: What stands out in the source, a line each.
-        missing: The texts that stand for missing targets of graphs without any, and
-            their counts.
-        encoding: The encoding kept with the graphs, read if no other is asked for.
-        y: The targets of all items as one array, where graphs do not carry them.
+        columns: Further columns of the source that were requested, one value per
+            graph as in the source, ``None`` where a key is absent.
+        left_out: Number of graphs left out, by reason.
+        notes: Remarks on the source, a line each.
+        missing: Counts of the texts in place of targets, of graphs without any.
+        encoding: The encoding stored with the graphs, used unless another is chosen.
+        y: The targets of all items as one array, if graphs do not carry them.
     """
 
     graphs: Sequence[Data]
@@ -149,12 +150,14 @@ class GraphTask:
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
+    bounds: NDArray[np.int8] | None = None
     encoding: SubstructureEncoding | None = None
     y: NDArray[Any] | None = None
 
     _per_item: ClassVar[tuple[str, ...]] = (
         "graphs",
         "mask",
+        "bounds",
         "places",
         "rows",
         "texts",
@@ -182,7 +185,7 @@ class GraphTask:
 
     @property
     def num_outputs(self) -> int:
-        """Numbers a network must give: one per class, or one per target."""
+        """Number of outputs: one per class, or one per target."""
         return len(self.classes if self.classes is not None else self.target_names)
 
     @property
@@ -193,7 +196,7 @@ class GraphTask:
 
     @property
     def has_one_unit(self) -> bool:
-        """Whether errors of all targets can be averaged: they are in the same unit."""
+        """Whether all targets have the same unit, so that errors can be averaged."""
         if self.kind != "regression" or len(self.target_names) < 2:
             return True
         if self.target_units:
@@ -202,7 +205,7 @@ class GraphTask:
 
     @property
     def class_numbers(self) -> NDArray[np.int64] | None:
-        """The class number of every item, ``[G]``, where folds can be stratified."""
+        """The class number of every item, ``[G]``, if folds can be stratified."""
         if self.kind not in ("binary", "multiclass"):
             return None
         if self.y is not None or self.level == "node":
@@ -210,9 +213,9 @@ class GraphTask:
         return np.array([int(data.y) for data in self.graphs], dtype=np.int64)
 
     def targets(self) -> tuple[Tensor, Tensor]:
-        """Return ``y`` of all graphs, ``[G]`` or ``[G, T]``, and where it is present.
+        """Return ``y`` of all graphs, ``[G]`` or ``[G, T]``, and its mask.
 
-        Rows are nodes where targets are of nodes.
+        Rows are nodes if targets are of nodes.
         """
         import torch
 
@@ -222,10 +225,10 @@ class GraphTask:
         return y, torch.cat([data[Y_MASK] for data in self.graphs])
 
     def names(self, positions: Sequence[int]) -> dict[str, list[Any]]:
-        """Return the columns that say in a table what its rows are."""
+        """Return the columns that identify rows in a table of predictions."""
         columns: dict[str, list[Any]] = {"graph": list(positions)}
         if self.texts is not None:
-            columns["smiles"] = [self.texts[i] for i in positions]
+            columns["smiles"] = [shown_smiles(self.texts[i]) for i in positions]
         return columns
 
     def column(self, name: str) -> tuple[Any, ...]:
@@ -247,7 +250,7 @@ class GraphTask:
 
         digest = hashlib.sha256()
         y = self.targets()[0] if self.kind == "regression" else torch.empty(0)
-        # float32 tells ordinary numbers apart, whatever they are kept in
+        # the digest does not depend on the type if float32 keeps values distinct
         short = np.unique(y.numpy()).size == np.unique(y.float().numpy()).size
         for data in self.graphs:
             digest.update(int(data.num_nodes).to_bytes(8, "little"))
@@ -262,7 +265,7 @@ class GraphTask:
         return digest.hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """Return what the record of a run says about the data."""
+        """Return the description of the data in the record of a run."""
         classes = self.classes
         return {
             "name": self.name,
@@ -297,37 +300,43 @@ class GraphTask:
         )
 
     def check(self, check_graph: Callable[[Data, str], object], name: str = "") -> None:
-        """Call ``check_graph(data, place)`` for every graph, which may refuse it.
+        """Call ``check_graph(data, place)`` for every graph.
 
         Args:
             check_graph: Raises if a model cannot use a graph.
-            name: What to call the source; its own name by default.
+            name: Name of the source in errors; by default that of the task.
         """
         source = name or self.name
         for data, place in zip(self.graphs, self.places, strict=True):
             check_graph(data, f"{source}, {place}" if place else source)
 
     def with_targets(self) -> GraphTask:
-        """Return the task without graphs that have no target at all.
+        """Return the task without the graphs that lack every target.
 
         Raises:
-            GraphInputError: If none is left.
+            GraphInputError: If no graph remains.
         """
-        keep = np.flatnonzero(self.mask.any(axis=1))
+        keep = np.flatnonzero(self._has_target())
         if not keep.size:
             raise GraphInputError(f"{self.name or 'graphs'}: no graph has a target.")
         return self if keep.size == len(self) else self.subset(keep)
 
     def without_targets(self) -> str:
-        """Say how many graphs have no target at all; empty if all have one.
+        """Return the number of graphs without any target, in words, or nothing.
 
         Example: ``5 graphs without a target (3 empty, 2 'NA')``.
         """
-        count = int((~self.mask.any(axis=1)).sum())
+        count = int((~self._has_target()).sum())
         kinds = [f"{n} {repr(text) if text else 'empty'}"
                  for text, n in self.missing.items()]  # fmt: skip
         words = f" ({', '.join(kinds)})" if kinds else ""
         return f"{count} graphs without a target{words}" if count else ""
+
+    def _has_target(self) -> NDArray[np.bool_]:
+        """Tell which items have a target or a bound, ``[G]``."""
+        known = self.mask if self.bounds is None else self.mask | (self.bounds != 0)
+        some: NDArray[np.bool_] = np.logical_or.reduce(known, axis=1)
+        return some
 
     def __repr__(self) -> str:
         targets = ", ".join(self.target_names) or None
@@ -342,9 +351,8 @@ def as_data(
 ) -> Data:
     """Return a graph as PyG data, ``edge_index`` ``[2, 2 m]`` and ``x`` ``[n, C]``.
 
-    Without ``x`` it is a column of ones, so that a network starts from nothing but the
-    structure. Of further values an integer becomes int64 ``[1]``, an array a tensor of
-    its own type and shape; ``None`` is left out.
+    ``x`` defaults to a column of ones, so that a network sees only the structure. A
+    further integer becomes int64 ``[1]``, an array a tensor; ``None`` is left out.
 
     Example:
         >>> from sekgnn.graphs import cycle_graph
@@ -383,12 +391,12 @@ def record_task(
     columns: Sequence[TargetColumn] = (),
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
-    kept: Sequence[Column] = (),
+    extra: Sequence[Column] = (),
 ) -> GraphTask:
     """Return records as a task; takes and raises what :func:`make_task` does.
 
-    A graph without features gets the feature 1 on every node. Of what the records hold,
-    ``kept`` become ``columns`` of the task.
+    A graph without features gets the feature 1 on every node. The values ``extra`` of
+    the records become ``columns`` of the task.
     """
     graphs = [as_data(r.graph, r.x, edge_attr=r.edge_attr) for r in records]
     names = records[0].names if records else NO_NAMES
@@ -399,25 +407,32 @@ def record_task(
         task,
         rows=tuple(record.row for record in records),
         texts=texts or None,
-        columns={name: tuple(r.targets.get(name) for r in records) for name in kept},
+        columns={name: tuple(r.targets.get(name) for r in records) for name in extra},
     )
 
 
-def set_targets(graphs: Sequence[Data], y: Tensor, mask: NDArray[np.bool_]) -> None:
-    """Set a row of ``y``, and where it is present, ``[G, T]``, on every graph."""
+def set_targets(
+    graphs: Sequence[Data],
+    y: Tensor,
+    mask: NDArray[np.bool_],
+    bounds: NDArray[np.int8] | None = None,
+) -> None:
+    """Set a row of ``y``, and where it is present or a bound, on every graph."""
     import torch
 
     for i, data in enumerate(graphs):
         data.y = y[i : i + 1].clone()
         data[Y_MASK] = torch.from_numpy(mask[i : i + 1].copy())
+        if bounds is not None:
+            data[Y_BOUND] = torch.from_numpy(bounds[i : i + 1].copy())
 
 
 def set_weights(task: GraphTask, weights: Sequence[Any], name: str) -> None:
-    """Set the weight of every graph's loss, divided by their mean.
+    """Set the weight of every graph's loss, divided by the mean weight.
 
     Raises:
-        GraphInputError: If one is not a number, or negative, or all are 0; calls them
-            ``name``.
+        GraphInputError: If one is not a number, or negative, or all are 0; the message
+            calls them ``name``.
     """
     import torch
 
@@ -443,7 +458,7 @@ def set_weights(task: GraphTask, weights: Sequence[Any], name: str) -> None:
 
 
 def row_weights(batch: Any, level: str) -> Tensor | None:
-    """Return the weight of every row of targets in a batch, ``[R]``, if it has any."""
+    """Return the weight of every row of targets in a batch, ``[R]``, if any."""
     if Y_WEIGHT not in batch:
         return None
     weights: Tensor = batch[Y_WEIGHT]
@@ -453,12 +468,12 @@ def row_weights(batch: Any, level: str) -> Tensor | None:
 def add_graph_features(
     task: GraphTask, columns: Sequence[str] = (), descriptors: str = "none"
 ) -> GraphTask:
-    """Return a task whose graphs have features of their own, ``graph_x`` ``[1, D]``.
+    """Return a task with features of whole graphs, ``graph_x`` ``[1, D]``.
 
-    They are ``columns`` of numbers, then those of molecules: ``"rdkit"``, ``"morgan"``
-    or, joined by ``+``, both (:func:`~sekgnn.graphs.molecules.molecule_numbers`).
-    Missing values are NaN; networks
-    take the mean of the training graphs for them.
+    They are ``columns`` of numbers, then molecular descriptors: ``"rdkit"``,
+    ``"morgan"`` or, joined by ``+``, both
+    (:func:`~sekgnn.graphs.molecules.molecule_numbers`). Missing values are NaN;
+    networks replace them by the mean of the training graphs.
 
     Raises:
         ConfigError: If the task has no such column, or no SMILES.
@@ -468,22 +483,22 @@ def add_graph_features(
 
     names = [*columns]
     source = task.name or "graphs"
-    parts = [
+    values = [
         [
             _number(value, f"{source}, {place}, column {name!r}")
             for value, place in zip(task.column(name), task.places, strict=True)
         ]
         for name in columns
     ]
-    table = np.array(parts, dtype=np.float64).reshape(len(parts), len(task)).T
+    table = np.array(values, dtype=np.float64).reshape(len(values), len(task)).T
     if descriptors != "none":
         if task.texts is None:
             raise ConfigError(
                 f"{task.name or 'the data'} holds no SMILES, which descriptors are "
                 "computed from; leave descriptors out."
             )
-        for part in descriptors.split("+"):
-            headings, compute = molecule_numbers(part)
+        for kind in descriptors.split("+"):
+            headings, compute = molecule_numbers(kind)
             names += headings
             texts = ((None, text) for text in task.texts)
             rows = [row for _, row in in_order(compute, texts, first=FIRST_SLOW)]
@@ -515,10 +530,10 @@ def make_task(
     classes: Sequence[Label] | None = None,
     names: FeatureNames = NO_NAMES,
 ) -> GraphTask:
-    """Join graphs with ``edge_index``, ``x`` and ``num_nodes``, and their targets.
+    """Return graphs with ``edge_index``, ``x`` and ``num_nodes`` as a task.
 
-    Targets are set on the graphs. Without ``columns`` these are to be predicted on;
-    ``kind`` and ``classes`` are as for :func:`encode_targets`.
+    Targets are set on the graphs; without ``columns`` there are none. ``kind`` and
+    ``classes`` are as for :func:`encode_targets`.
 
     Raises:
         GraphInputError: If there are no graphs, one has no nodes, features are not
@@ -549,7 +564,7 @@ def make_task(
         empty = np.zeros((len(graphs), 0), dtype=np.bool_)
         return GraphTask(tuple(graphs), None, (), None, empty, tuple(places), *names)
     y, fields = encode_targets(columns, kind, classes)
-    set_targets(graphs, torch.from_numpy(y), fields["mask"])
+    set_targets(graphs, torch.from_numpy(y), fields["mask"], fields["bounds"])
     return GraphTask(
         graphs=tuple(graphs),
         places=tuple(places),

@@ -1,4 +1,4 @@
-"""What stands out in a table of molecules, and what is done with it, in words."""
+"""Remarks on a table of molecules: oddities, and how they are treated."""
 
 from __future__ import annotations
 
@@ -22,40 +22,59 @@ _SHOWN = 3
 
 
 def molecule_notes(task: GraphTask, stereo: bool = True) -> list[str]:
-    """Return a line for each thing that a chemist may want to know of a table.
+    """Return remarks on a table of molecules, a line each.
 
-    Salts and mixtures, stereochemistry, elements without a column of their own,
-    charges, single atoms, and molecules that occur more than once, with equal or other
-    targets.
+    They count salts and mixtures, stereochemistry, rare elements, charges, single
+    atoms, and repeated molecules with equal or different targets.
 
     Args:
-        task: Of molecules, read with their features.
-        stereo: Whether their stereochemistry was read.
+        task: Molecules with their features.
+        stereo: Whether stereochemistry was read.
     """
     texts = task.texts
     if texts is None or not len(task):
         return []
     sums = np.stack([data.x.sum(0).numpy() for data in task.graphs])  # [G, F]
-    parts = np.array(["." in text for text in texts])
-    others = sums[:, _OTHER] > 0
+    mixed = np.array(["." in text for text in texts])
+    rare = sums[:, _OTHER] > 0
     marked = np.array([any(mark in text for mark in "@/\\") for text in texts])
-    known = [
-        (parts, "of several parts (salts, mixtures)", "each is one graph"),
+    facts = [
+        (mixed, "of several parts (salts, mixtures)", "each is one graph"),
         (marked, "with marks of stereochemistry", "read" if stereo else "not read"),
-        (others, f"with rare elements ({_elements(texts, others)})", "read as one"),
+        (rare, f"with rare elements ({_elements(texts, rare)})", "read as one"),
         (sums[:, _CHARGE] != 0, "with a charge in sum", "none is neutralised"),
         (np.array(task.sizes) == 1, "of a single atom", "they have no bonds"),
     ]
     lines = [
-        f"{_count(int(where.sum()))} {what}, {_places(task, where)}: {done}"
-        for where, what, done in known
-        if where.any()
+        f"{_count(int(mask.sum()))} {what}, {_places(task, mask)}: {done}"
+        for mask, what, done in facts
+        if mask.any()
     ]
     return lines + _repeated(task, sums, stereo)
 
 
+def bound_notes(task: GraphTask) -> list[str]:
+    """Return a line for each target with values that are bounds, such as ``>5``."""
+    if task.bounds is None:
+        return []
+    y = task.targets()[0].numpy()
+    lines = []
+    for t, name in enumerate(task.target_names):
+        rows = np.flatnonzero(task.bounds[:, t])
+        if not rows.size:
+            continue
+        first = rows[0]
+        sign = ">" if task.bounds[first, t] > 0 else "<"
+        lines.append(
+            f"{rows.size:,} values of {name!r} are bounds (first "
+            f"{sign}{y[first, t]:g}, {task.places[first]}): the loss of networks "
+            "counts only what violates them; metrics, trees and ridge leave them out"
+        )
+    return lines
+
+
 def unit_notes(path: Path) -> list[str]:
-    """Return a line for each column of a table that names several units."""
+    """Return a line for every column of a table that names several units."""
     headings = [name for name in table_headings(path) if _UNITS.search(name)]
     lines = []
     for name in headings:
@@ -87,7 +106,7 @@ def _repeated(task: GraphTask, sums: Any, stereo: bool) -> list[str]:
 
 
 def _same(texts: Sequence[str], sums: Any, stereo: bool) -> Iterator[list[int]]:
-    """Yield the positions of equal molecules; only those of like atoms are compared."""
+    """Yield the positions of equal molecules, compared among equal sums of atoms."""
     alike: dict[bytes, list[int]] = {}
     for position, row in enumerate(sums):
         alike.setdefault(row.tobytes(), []).append(position)
@@ -103,23 +122,23 @@ def _same(texts: Sequence[str], sums: Any, stereo: bool) -> Iterator[list[int]]:
 
 
 def _differ(task: GraphTask, rows: Sequence[int]) -> bool:
-    """Tell whether some rows have different values of a target that is present."""
-    y, mask = (part.numpy()[rows] for part in task.targets())
+    """Return whether rows differ in a target that is present."""
+    y, mask = (array.numpy()[rows] for array in task.targets())
     y = y.reshape(len(rows), -1)
     return any(
-        len(np.unique(column[here])) > 1
-        for column, here in zip(y.T, mask.T, strict=True)
+        len(np.unique(column[present])) > 1
+        for column, present in zip(y.T, mask.T, strict=True)
     )
 
 
 def _elements(texts: Sequence[str], chosen: Any) -> str:
-    """Return the symbols of elements of some molecules that have no column."""
+    """Return the symbols of elements without a column in some molecules."""
     columns = {name.removeprefix("is_") for name in ATOM_FEATURES[:_OTHER]}
-    found: set[str] = set()
+    elements: set[str] = set()
     for position in np.flatnonzero(chosen).tolist():
         mol: Any = parse_smiles(texts[position])
-        found |= {atom.GetSymbol() for atom in mol.GetAtoms()}
-    symbols = sorted(found - columns)
+        elements |= {atom.GetSymbol() for atom in mol.GetAtoms()}
+    symbols = sorted(elements - columns)
     return ", ".join(symbols[:_MOST_NAMED]) + ", ..." * (len(symbols) > _MOST_NAMED)
 
 

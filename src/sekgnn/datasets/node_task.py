@@ -1,4 +1,4 @@
-"""Targets of the nodes, or of the links, of one huge graph."""
+"""Targets of the nodes or links of one huge graph."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 LINK = "link"
 
 HELD_OUT = 0.2
-"""Share of edges that a network never sees as edges: it learns and is tested on them"""
+"""Share of edges removed from the graph, to train and test on."""
 MOST_LINKS = 1 << 20
-"""Edges that are held out at most."""
+"""Largest number of edges held out."""
 
-_ROWS = 1 << 20  # nodes that are read together
-_TURNS = 64  # in which the ends of edges are paired again
+_ROWS = 1 << 20  # nodes per read
+_TURNS = 64  # attempts to pair the ends of edges
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NodeTask(GraphTask):
-    """One graph, and what is to be predicted of its nodes or pairs of nodes.
+    """One graph with targets of its nodes or pairs of nodes.
 
-    Where a :class:`GraphTask` has graphs, this has items: nodes that have a target, or
-    pairs. Nothing of the graph is in memory.
+    Where a :class:`GraphTask` has graphs, this has items: nodes with a target, or
+    pairs. The graph is not loaded into memory.
 
     Attributes:
-        file: The graph that messages are sent on, its features and other arrays.
+        file: The graph for message passing, its features and other arrays.
         items: Nodes, int64 ``[I]``, or pairs of nodes, int64 ``[I, 2]``.
         content: SHA-256 of file and targets.
     """
@@ -63,7 +63,7 @@ class NodeTask(GraphTask):
         return 0 if x is None else int(x.shape[1])
 
     def names(self, positions: Sequence[int]) -> dict[str, list[int]]:
-        """Return the columns that say in a table what its rows are."""
+        """Return the columns that identify rows in a table of predictions."""
         items = self.items[np.asarray(positions, dtype=np.int64)]
         if items.ndim == 1:
             return {"node": items.tolist()}
@@ -74,7 +74,7 @@ class NodeTask(GraphTask):
         return self.content
 
     def describe(self) -> dict[str, Any]:
-        """Return what the record of a run says about the data."""
+        """Return the description of the data in the record of a run."""
         return {
             **super().describe(),
             "graphs": 1,
@@ -93,9 +93,8 @@ def node_task(
 
     Args:
         path: The file.
-        target: One of its arrays: integers are classes, negative where a node has none;
-            floats are numbers, NaN where one is missing; booleans ``[n, T]`` are
-            labels.
+        target: One of its arrays: integers are classes, negative if missing; floats
+            are numbers, NaN if missing; booleans ``[n, T]`` are labels.
         kind: The kind of task; inferred from the type by default.
 
     Raises:
@@ -106,11 +105,11 @@ def node_task(
     file = path if isinstance(path, GraphFile) else read_graph_file(path)
     name = file.path.name
     content = _checked_features(file)
-    known = [key for key in file.nodes if key not in (FEATURES, *MASKS)]
-    if target not in known:
+    arrays = [key for key in file.nodes if key not in (FEATURES, *MASKS)]
+    if target not in arrays:
         raise ConfigError(
             f"{name} has no array {target!r} to predict; it has "
-            f"{', '.join(known) or 'none'}. Pack it with --arrays {target}=FILE.npy."
+            f"{', '.join(arrays) or 'none'}. Pack it with --arrays {target}=FILE.npy."
         )
     values = file.nodes[target]
     inferred, y, mask, classes = _targets(values, kind, f"{name}, array {target!r}")
@@ -130,17 +129,16 @@ def node_task(
 
 
 def link_task(path: str | Path | GraphFile, seed: int = 0) -> NodeTask:
-    """Return the task to tell edges of a graph file from pairs that are none.
+    """Return the task to tell edges of a graph file from non-edges.
 
-    A fifth of the edges (at most a million) is taken out of the graph and kept apart,
-    with as many pairs of their ends that are no edges; these are the items, of all
-    parts of a split. Messages and encodings never see them, and every node is an end of
-    as many of one class as of the other. The graph that is left is written to the cache
-    folder.
+    A fifth of the edges (at most a million) is removed from the graph; the items are
+    these edges and as many non-edges between their ends, for training, validation and
+    test. Messages and encodings never see them, and every node has as many items of one
+    class as of the other. The remaining graph is written to the cache folder.
 
     Args:
         path: The file.
-        seed: Which edges and pairs.
+        seed: Determines edges and non-edges.
 
     Raises:
         GraphInputError: If the file is damaged, or there are too few edges.
@@ -161,9 +159,9 @@ def link_task(path: str | Path | GraphFile, seed: int = 0) -> NodeTask:
     make_private(folder)
     rest_path = folder / f"{digest[:32]}.csr"
     try:
-        rest = read_graph_file(rest_path)
+        remaining = read_graph_file(rest_path)
     except GraphInputError:
-        rest = pack_pairs(
+        remaining = pack_pairs(
             (pairs[~_is_held(pairs, share, seed)] for pairs in _edges(file)),
             graph.num_nodes,
             rest_path,
@@ -175,12 +173,12 @@ def link_task(path: str | Path | GraphFile, seed: int = 0) -> NodeTask:
     return NodeTask(
         (), "binary", (LINK,), (0, 1), np.ones((len(y), 1), np.bool_), (),
         name=name, source="file", level="link", reader={"format": FORMAT},
-        file=rest, items=items, y=y, content=digest,
+        file=remaining, items=items, y=y, content=digest,
     )  # fmt: skip
 
 
 def _checked_features(file: GraphFile) -> str:
-    """Return the digest of a file whose features can be used."""
+    """Return the digest of a file, after a check of its features."""
     x = file.nodes.get(FEATURES)
     if x is not None and (x.ndim != 2 or x.dtype.kind != "f"):
         raise GraphInputError(
@@ -200,7 +198,7 @@ def _checked_features(file: GraphFile) -> str:
 def _targets(
     values: NDArray[Any], kind: TaskKind | None, where: str
 ) -> tuple[TaskKind, NDArray[Any], NDArray[np.bool_], tuple[Label, ...] | None]:
-    """Return kind, targets, where they are present, and classes."""
+    """Return kind, targets, mask and classes."""
     if kind is not None:
         check_choice("kind", kind, TASK_KINDS)
     table = values.reshape(len(values), -1)
@@ -225,26 +223,26 @@ def _targets(
 
 
 def _split(file: GraphFile, items: NDArray[np.int64]) -> Split | None:
-    """Return the split that the masks of a file say, as positions of items."""
+    """Return the split given by the masks of a file, as positions of items."""
     masks = [file.nodes.get(name) for name in MASKS]
     if all(mask is None for mask in masks):
         return None
-    parts = []
+    splits = []
     for name, mask in zip(MASKS, masks, strict=True):
         if mask is None or mask.ndim != 1 or mask.dtype.kind not in "biu":
             raise GraphInputError(
                 f"{file.path}: {name} is missing or not bool [nodes]; a split needs "
                 f"{', '.join(MASKS)}."
             )
-        parts.append(np.flatnonzero(mask[items]))
-    both = np.concatenate(parts)
-    if np.unique(both).size < both.size:
+        splits.append(np.flatnonzero(mask[items]))
+    members = np.concatenate(splits)
+    if np.unique(members).size < members.size:
         raise GraphInputError(f"{file.path}: a node is in two of {', '.join(MASKS)}.")
-    return Split(*parts)
+    return Split(*splits)
 
 
 def _edges(file: GraphFile) -> Iterator[NDArray[np.int64]]:
-    """Yield every edge once, ``[E, 2]``, for some nodes at a time."""
+    """Yield every edge once, ``[E, 2]``, some nodes at a time."""
     indptr, indices = file.graph.csr
     for low in range(0, file.graph.num_nodes, _ROWS):
         rows = indptr[low : low + _ROWS + 1]
@@ -254,7 +252,7 @@ def _edges(file: GraphFile) -> Iterator[NDArray[np.int64]]:
 
 
 def _is_held(edges: NDArray[np.int64], share: float, seed: int) -> NDArray[np.bool_]:
-    """Return which edges are held out: a function of seed and edge alone."""
+    """Return the mask of held-out edges, a function of seed and edge alone."""
     with np.errstate(over="ignore"):
         word = edges[:, 0].astype(np.uint64) << np.uint64(32)
         word = (word | edges[:, 1].astype(np.uint64)) + np.uint64(seed + 1)
@@ -267,12 +265,12 @@ def _is_held(edges: NDArray[np.int64], share: float, seed: int) -> NDArray[np.bo
 def _no_edges(
     file: GraphFile, edges: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return as many pairs as ``edges`` that are none, each once, ``[E, 2]``.
+    """Return as many distinct non-edges as ``edges``, ``[E, 2]``.
 
-    The ends of the edges are paired again at random, so a node is in as many pairs as
-    edges and nothing of one node alone, such as a degree that held out edges have
-    lowered, tells them apart. What cannot be paired so, as the leaves of a star, is
-    drawn uniformly.
+    The ends of the edges are paired at random, so a node is in as many non-edges as
+    edges, and no property of a single node, such as a degree lowered by held-out edges,
+    separates the two. Ends that cannot be paired so, such as leaves of a star, are
+    replaced by uniform draws.
     """
     graph, count = file.graph, len(edges)
     n = graph.num_nodes
@@ -292,14 +290,14 @@ def _no_edges(
         chosen = rng.permutation(np.concatenate([chosen, keys[fits]]))
         if fits.all():
             return np.stack(np.divmod(chosen, n), axis=1)
-        left = pairs[~fits]
-        if turn < _TURNS:  # with others, or else the last two ends might never fit
-            back, chosen = chosen[: len(left)], chosen[len(left) :]
-            left = np.concatenate([left, np.stack(np.divmod(back, n), axis=1)])
-        ends = left.reshape(-1)
-    raise AssertionError  # count has no end
+        unpaired = pairs[~fits]
+        if turn < _TURNS:  # mix with accepted ones: the last two may never fit alone
+            back, chosen = chosen[: len(unpaired)], chosen[len(unpaired) :]
+            unpaired = np.concatenate([unpaired, np.stack(np.divmod(back, n), axis=1)])
+        ends = unpaired.reshape(-1)
+    raise AssertionError  # unreachable
 
 
 def _has(row: NDArray[np.int32], node: int) -> bool:
-    place = int(np.searchsorted(row, node))
-    return place < row.size and int(row[place]) == node
+    index = int(np.searchsorted(row, node))
+    return index < row.size and int(row[index]) == node

@@ -29,11 +29,11 @@ from sekgnn.graphs.molecules import bond_features, hybridisation_columns, parse_
 from sekgnn.graphs.table import data_rows
 
 HARTREE_IN_EV = 27.211386246
-"""PyG's factor; it multiplies the targets whose unit is Ha to give eV."""
+"""PyG's factor from Hartree to eV."""
 
 
 class QM9Target(NamedTuple):
-    """One of the twelve targets: its name, its heading in the files, and its unit."""
+    """One of the twelve targets: name, column of the CSV files, and unit."""
 
     name: str
     column: str
@@ -56,7 +56,7 @@ QM9_TARGETS = (
 )
 """The targets in PyG's order; u0 to g are total, not atomisation energies."""
 
-_PARTS = ("qm9_part1.csv", "qm9_part2.csv", "qm9_part3.csv")
+_CSV_FILES = ("qm9_part1.csv", "qm9_part2.csv", "qm9_part3.csv")
 
 _QM9_ELEMENTS, _QM9_SYMBOLS = (1, 6, 7, 8, 9), ("H", "C", "N", "O", "F")
 QM9_ATOM_FEATURES = (
@@ -84,22 +84,22 @@ def qm9_task(
 
     Targets are in the units of the literature's tables (``QM9_TARGETS``): energies in
     Hartree, where PyG has eV. There are 130,831 molecules, as in PyG; the paper's table
-    says 129,433. Their arrays take minutes to make, and are kept in the cache folder.
+    has 129,433. Parsing takes minutes; the arrays are kept in the cache folder.
 
     Args:
         targets: Names of ``QM9_TARGETS``.
-        hydrogens: Whether they are nodes. If not, half of the nodes are left; nothing
-            but positions is lost, as every atom knows how many it had.
-        folder: With the CSV parts of qm9pack; by default where that is installed.
+        hydrogens: Whether hydrogens are nodes. Without them half of the nodes remain;
+            only positions are lost, as atoms have their number of hydrogens.
+        folder: Folder of the CSV files of qm9pack; by default that of the package.
 
     Raises:
-        ConfigError: If no target is named, or there is none of that name.
+        ConfigError: If no target is given, or a name is unknown.
         MissingExtraError: If qm9pack or rdkit is not installed.
-        DataNotFoundError: If ``folder`` lacks a part.
-        GraphInputError: If a part is not as it should be; names file, line and column.
+        DataNotFoundError: If a CSV file is missing.
+        GraphInputError: If a CSV file is malformed; names file, line and column.
     """
-    known = {target.name: target for target in QM9_TARGETS}
-    chosen = [known[name] for name in choose_targets("QM9", targets, [*known])]
+    by_name = {target.name: target for target in QM9_TARGETS}
+    chosen = [by_name[name] for name in choose_targets("QM9", targets, [*by_name])]
     files = qm9_files(folder)
     digest = _digest(files)
     cache = cache_folder() / f"qm9-{digest}{SUFFIX}"
@@ -148,7 +148,7 @@ def _molecules(a: Arrays, columns: list[int], hydrogens: bool) -> list[Any]:
         edge_ptr = _number_before(heavy[row] & heavy[col])[edge_ptr]
     y = torch.from_numpy(a["y"][:, columns].astype(np.float32))
     nodes, edges = node_ptr.tolist(), edge_ptr.tolist()
-    return [  # with tensors of their own, which can be pickled one by one
+    return [  # copies, each of which can be pickled alone
         Data(
             x=union.x[start:stop].float(),
             edge_index=union.edge_index[:, edges[i] : edges[i + 1]] - start,
@@ -161,15 +161,15 @@ def _molecules(a: Arrays, columns: list[int], hydrogens: bool) -> list[Any]:
     ]
 
 
-def _number_before(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return how many are kept before each position, ``[n + 1]``."""
-    return np.concatenate([[0], np.cumsum(kept)])
+def _number_before(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the number of true values before each position, ``[n + 1]``."""
+    return np.concatenate([[0], np.cumsum(mask)])
 
 
 def _build(files: list[Path]) -> Arrays:
-    """Read every molecule; features are small integers, kept as bytes."""
+    """Read every molecule; features are small integers, stored as bytes."""
     x, edges, attributes, positions, targets = [], [], [], [], []
-    for place, smiles, texts, num_atoms, y in _read_parts(files):
+    for place, smiles, texts, num_atoms, y in _read_files(files):
         mol = parse_smiles(smiles, add_hydrogens=True)
         if mol is None:
             raise GraphInputError(f"{place}: {smiles!r} is not a SMILES.")
@@ -198,7 +198,7 @@ def _build(files: list[Path]) -> Arrays:
 
 
 def _digest(files: list[Path]) -> str:
-    """Return a name for the content of the files and for what is made of them."""
+    """Return a digest of the files, the format of the cache and rdkit's version."""
     version = require("rdkit", "qm9").__version__
     digest = hashlib.sha256(f"{_FORMAT} {version}".encode())
     for file in files:
@@ -207,7 +207,7 @@ def _digest(files: list[Path]) -> str:
 
 
 def _checked(header: Header, arrays: Arrays) -> Arrays:
-    """Return the arrays of all of QM9, or refuse others."""
+    """Return the arrays if they are those of the whole QM9."""
     if set(arrays) != set(_KEYS):
         raise DamagedFileError("it holds other arrays")
     check_statistics(
@@ -227,9 +227,9 @@ def _checked(header: Header, arrays: Arrays) -> Arrays:
 def _features(
     mol: Any,
 ) -> tuple[Graph, NDArray[np.float32], NDArray[np.float32]]:
-    """Return a molecule of H, C, N, O, F, hydrogens included, with PyG's 11 features.
+    """Return a molecule of H, C, N, O, F with PyG's 11 features.
 
-    ``mol`` is an rdkit ``Mol`` that was sanitised, with explicit hydrogens.
+    ``mol`` is a sanitised rdkit ``Mol`` with explicit hydrogens.
     """
     x = np.zeros((mol.GetNumAtoms(), len(QM9_ATOM_FEATURES)), dtype=np.float32)
     numbers = np.array([atom.GetAtomicNum() for atom in mol.GetAtoms()], np.int64)
@@ -247,11 +247,11 @@ def _features(
 
 
 def qm9_files(folder: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Return the CSV parts, in ``folder`` or where qm9pack is installed.
+    """Return the CSV files, in ``folder`` or in the package qm9pack.
 
     Raises:
         MissingExtraError: If no folder is given and qm9pack is not installed.
-        DataNotFoundError: If a part is missing.
+        DataNotFoundError: If a file is missing.
     """
     if folder is None:
         spec = importlib.util.find_spec("qm9pack")  # importing it warns
@@ -261,19 +261,19 @@ def qm9_files(folder: str | os.PathLike[str] | None = None) -> list[Path]:
                 "it with: pip install 'sekgnn[qm9]'"
             )
         folder = Path(spec.origin).parent / "data"
-    files = [Path(folder) / part for part in _PARTS]
+    files = [Path(folder) / name for name in _CSV_FILES]
     for file in files:
         if not file.is_file():
             raise DataNotFoundError(
-                f"{file} does not exist; {', '.join(_PARTS)} of qm9pack are needed."
+                f"{file} does not exist; {', '.join(_CSV_FILES)} of qm9pack are needed."
             )
     return files
 
 
-def _read_parts(
+def _read_files(
     files: list[Path],
 ) -> Iterator[tuple[str, str, tuple[str, str], int, list[float]]]:
-    """Yield place, SMILES, texts of elements and positions, size, and targets."""
+    """Yield line, SMILES, texts of elements and positions, size, and targets."""
     names = [
         *("SMILES", "Elements", "XYZ_Ang", "N_atoms"),
         *(target.column for target in QM9_TARGETS),
@@ -288,10 +288,10 @@ def _read_parts(
 
 
 def _positions(place: str, texts: tuple[str, str], mol: Any) -> NDArray[np.float32]:
-    """Return where the atoms of ``mol`` are, float32 ``[n, 3]``, in their order.
+    """Return the positions of the atoms of ``mol``, float32 ``[n, 3]``.
 
-    The table has nearly always that order. Where elements differ, or a bond would be
-    too long, atoms are matched by the bonds that rdkit sees in the positions.
+    The table nearly always has the same order of atoms. If elements differ, or a bond
+    would be too long, atoms are matched by bonds that rdkit infers from the positions.
     """
     elements, text = texts
     try:
@@ -319,7 +319,7 @@ def _positions(place: str, texts: tuple[str, str], mol: Any) -> NDArray[np.float
 
 
 def _matched(mol: Any, numbers: list[int], pos: NDArray[np.float64]) -> Sequence[int]:
-    """Return the row of ``pos`` that each atom of ``mol`` has; empty if none fits."""
+    """Return the row of ``pos`` for each atom of ``mol``; empty without a match."""
     from rdkit import Chem
     from rdkit.Chem.rdDetermineBonds import DetermineConnectivity
 
@@ -331,18 +331,18 @@ def _matched(mol: Any, numbers: list[int], pos: NDArray[np.float64]) -> Sequence
             bare.AddBond(*ends, Chem.BondType.SINGLE)
         return bare
 
-    def read(whole: Any) -> Any:
-        atoms = [atom.GetAtomicNum() for atom in whole.GetAtoms()]
-        bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in whole.GetBonds()]
+    def read(molecule: Any) -> Any:
+        atoms = [atom.GetAtomicNum() for atom in molecule.GetAtoms()]
+        bonds = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds()]
         return skeleton(atoms, bonds)
 
-    placed = skeleton(numbers, [])
+    embedded = skeleton(numbers, [])
     conformer = Chem.Conformer(len(numbers))
     for i, point in enumerate(pos.tolist()):
         conformer.SetAtomPosition(i, point)
-    placed.AddConformer(conformer)
-    DetermineConnectivity(placed)
-    match: Sequence[int] = read(placed).GetSubstructMatch(read(mol))
+    embedded.AddConformer(conformer)
+    DetermineConnectivity(embedded)
+    match: Sequence[int] = read(embedded).GetSubstructMatch(read(mol))
     return match
 
 

@@ -1,4 +1,4 @@
-"""Tasks from files, whole or a chunk at a time, and from objects in memory."""
+"""Tasks from files, whole or in chunks, and from objects in memory."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sekgnn.checks import check_positive
 from sekgnn.datasets.graph_task import Y_MASK, GraphTask, make_task, record_task
 from sekgnn.datasets.targets import Label, TargetColumn, TaskKind, read_column
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.fields import Y_BOUND
 from sekgnn.graphs import Graph, GraphRecord, ReadOptions, Undirected, from_pyg
 from sekgnn.graphs.cleaning import located
 from sekgnn.graphs.records import (
@@ -33,10 +34,10 @@ TASK_FORMATS = {
     "tu": "a TU folder",
     "shards": "a folder of shards",
 }
-"""Formats that hold features or targets, and how they are called."""
+"""Formats that hold features or targets, and their names in messages."""
 
 MOST_CHUNK_NODES = 200_000
-"""A chunk ends with the graph that brings it to this number of nodes."""
+"""A chunk ends with the graph that reaches this number of nodes."""
 
 
 def task_format(path: str | Path, format: str | None = None) -> str:
@@ -73,21 +74,21 @@ def read_task(
     numbers, ``MISSING_NUMBERS`` of :mod:`sekgnn.datasets.targets`.
 
     Args:
-        path: What to read; see :func:`~sekgnn.graphs.records.read_records`.
+        path: File or folder; see :func:`~sekgnn.graphs.records.read_records`.
         targets: Columns or keys to predict; none for graphs to predict on, or for a
-            TU folder, which brings its own.
+            TU folder, which has its own.
         kind: The kind of task; by default inferred from the targets
-            (:func:`encode_targets`); of a TU folder classes for labels, regression for
-            attributes.
-        classes: The labels, if they are known.
-        columns: Further columns or keys to keep as they stand in the file.
+            (:func:`encode_targets`), or for a TU folder classification of labels and
+            regression of attributes.
+        classes: The labels, if known.
+        columns: Further columns or keys to keep unchanged.
         on_invalid: Called with every row that ``skip_invalid`` leaves out.
-        **options: Of :class:`~sekgnn.graphs.ReadOptions`, such as ``smiles``.
+        **options: Options of :class:`~sekgnn.graphs.ReadOptions`, such as ``smiles``.
 
     Raises:
-        GraphInputError: If the path, a graph or a target is wrong; names the column,
-            and the row and its line.
-        ConfigError: If ``kind`` does not fit, or targets are named for a folder.
+        GraphInputError: If the path, a graph or a target is invalid; names the column,
+            the row and its line.
+        ConfigError: If ``kind`` does not fit, or targets are given for a TU folder.
         MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
     """
     chosen = ReadOptions(**options)
@@ -139,20 +140,20 @@ def stream_task(
     on_invalid: OnInvalid | None = None,
     **options: Any,
 ) -> Iterator[GraphTask]:
-    """Read graphs to predict on, in order and without targets, a chunk at a time.
+    """Read graphs to predict on, in order and without targets, in chunks.
 
-    Together the chunks hold the graphs of :func:`read_task` without targets. Tables and
-    JSON lines are read as chunks are asked for, so memory does not depend on the length
-    of the file, and a fault is raised when it is met: **chunks before it have been
-    handed out by then**. A TU folder is read whole.
+    The chunks hold the graphs of :func:`read_task` without targets. Tables and JSON
+    lines are read lazily, so memory does not depend on the length of the file, and an
+    error is raised only when it is reached, **after earlier chunks were yielded**. A TU
+    folder is read whole.
 
-    The arguments are those of :func:`read_task`. A chunk has at most ``chunk_size``
-    graphs, and is never empty; it also ends with the graph that brings it to
-    ``MOST_CHUNK_NODES`` nodes.
+    The arguments are those of :func:`read_task`. A chunk is not empty, has at most
+    ``chunk_size`` graphs, and ends with the graph that reaches ``MOST_CHUNK_NODES``
+    nodes.
 
     Raises:
         ConfigError: If ``chunk_size`` is less than 1, or an option is unknown.
-        GraphInputError: If no format can be inferred. While reading: if the file holds
+        GraphInputError: If no format can be inferred. While reading: if the file has
             no graphs, a SMILES is invalid (without ``skip_invalid``; names row and
             line), or as :func:`read_task`.
         MissingExtraError: If rdkit, or for Parquet pyarrow, is not installed.
@@ -160,8 +161,8 @@ def stream_task(
     check_positive("chunk_size", chunk_size)
     chosen = ReadOptions(**options)
     _check_columns(path, task_format(path, chosen.format), columns)
-    told = on_invalid if chosen.skip_invalid else None
-    records = read_records(path, chosen, columns, on_invalid=told)
+    callback = on_invalid if chosen.skip_invalid else None
+    records = read_records(path, chosen, columns, on_invalid=callback)
     return _chunks(str(path), records, chunk_size, columns)
 
 
@@ -170,15 +171,15 @@ def _chunks(
 ) -> Iterator[GraphTask]:
     """Yield records in chunks, each as soon as it is full.
 
-    They are checked together with the first graph of all, whose number of features the
-    later ones need.
+    Every chunk is checked together with the very first graph, for equal numbers of
+    features.
     """
     first: tuple[GraphRecord, ...] = ()
     most = MOST_CHUNK_NODES
-    for held in grouped(records, size, lambda record: record.graph.num_nodes, most):
-        task = record_task(source, [*first, *held], kept=columns)
+    for chunk in grouped(records, size, lambda record: record.graph.num_nodes, most):
+        task = record_task(source, [*first, *chunk], extra=columns)
         yield task.subset(range(1, len(task))) if first else task
-        first = first or held[:1]
+        first = first or chunk[:1]
     if not first:
         raise GraphInputError(f"{source} holds no graphs.")
 
@@ -197,14 +198,14 @@ def pyg_task(
     ``y``, there are no targets.
 
     Args:
-        dataset: Undirected graphs whose number of nodes is known.
+        dataset: Undirected graphs with a known number of nodes.
         kind: The kind of task; by default inferred from the targets.
-        classes: The labels, if they are known.
-        names: Of the targets; by default ``y``, or ``y0``, ``y1``, ...
+        classes: The labels, if known.
+        names: Names of the targets; by default ``y``, or ``y0``, ``y1``, ...
 
     Raises:
-        GraphInputError: If a graph is wrong, or its ``y`` is not a row of as many
-            numbers as in the others; names the graph.
+        GraphInputError: If a graph is invalid, or the length of its ``y`` differs from
+            the others; names the graph.
         ConfigError: If ``kind`` does not fit.
     """
     source = type(dataset).__name__
@@ -233,13 +234,13 @@ def pyg_task(
 
 
 def _copied(item: Any, place: str) -> Data:
-    """Return a graph without targets, its edges checked, ``x`` as float32."""
+    """Return a checked copy of a graph without targets, with float32 ``x``."""
     import torch
 
     with located(place):
         graph = from_pyg(item)
     copy: Data = item.clone()
-    for key in ("y", Y_MASK):
+    for key in ("y", Y_MASK, Y_BOUND):
         copy.pop(key, None)
     copy.num_nodes = graph.num_nodes
     x = copy.x if "x" in copy else None
@@ -267,16 +268,16 @@ def networkx_task(
 
     Args:
         graphs: The graphs.
-        targets: One value per graph; several as ``{name: values}``; or the name of a
+        targets: One value per graph; several targets as ``{name: values}``; or a
             graph attribute (``graph.graph[name]``). ``None`` for graphs to predict on.
-        node_features: Node attributes that hold numbers, for ``x``; without any every
-            node has the feature 1.
+        node_features: Numeric node attributes for ``x``; by default every node has the
+            feature 1.
         kind: The kind of task; by default inferred from the targets.
-        classes: The labels, if they are known.
+        classes: The labels, if known.
         undirected: ``"error"`` or ``"add"`` when a directed edge lacks its reverse.
 
     Raises:
-        GraphInputError: If a graph or an attribute is wrong or missing; names the
+        GraphInputError: If a graph or attribute is invalid or missing; names the
             graph.
         ConfigError: If ``kind`` does not fit.
     """
@@ -301,16 +302,16 @@ def networkx_task(
 
 
 def list_task(graphs: Iterable[Any], node_features: Sequence[str] = ()) -> GraphTask:
-    """Return a list of graphs, of whatever library, as a task without targets.
+    """Return a list of graphs of any supported library as a task without targets.
 
     Args:
-        graphs: All of one kind: PyG ``Data`` (their ``y`` is not looked at), networkx
-            graphs, :class:`~sekgnn.graphs.Graph`, or SMILES.
+        graphs: All of one type: PyG ``Data`` (``y`` is ignored), networkx graphs,
+            :class:`~sekgnn.graphs.Graph`, or SMILES.
         node_features: Node attributes of networkx graphs to use.
 
     Raises:
-        GraphInputError: If there are none, or one is of another kind or wrong; names
-            it.
+        GraphInputError: If there are no graphs, or one is invalid or of another type;
+            names it.
     """
     from torch_geometric.data import Data
 

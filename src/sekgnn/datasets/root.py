@@ -1,4 +1,4 @@
-"""Files of benchmarks: where they are, and whether they are what was published."""
+"""Files of benchmarks: their location, and checks against the published ones."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from sekgnn.graphs.table import read_bytes
 T = TypeVar("T")
 
 VARIABLE = "SEKGNN_DATA"
-"""The environment variable that names the folder of benchmark data."""
+"""Environment variable of the folder of benchmark data."""
 
 
 class DataFile(NamedTuple):
     """A file of a benchmark.
 
     Attributes:
-        path: Where it lies below the data folder, with forward slashes.
+        path: Path below the data folder, with forward slashes.
         sha256: Digest of its content, in hexadecimal.
-        public: Files that anybody can get and that are read as well, or instead, and
-            where to put them.
+        public: Public files that are read instead, where to get and where to put them.
     """
 
     path: str
@@ -89,22 +88,22 @@ DATA_FILES = {
         for part, digest in digests.items()
     },
 }
-"""Every file that this room reads, by dataset."""
+"""The files read here, by dataset."""
 
 
 def find_data_root(data_root: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of benchmark data: the given one, or that of ``SEKGNN_DATA``.
+    """Return the folder of benchmark data: ``data_root``, or else ``SEKGNN_DATA``.
 
     Raises:
         DataNotFoundError: If neither is given, or the folder does not exist.
     """
-    named = os.environ.get(VARIABLE) if data_root is None else data_root
-    if not named:
+    path = os.environ.get(VARIABLE) if data_root is None else data_root
+    if not path:
         raise DataNotFoundError(
             f"no folder of benchmark data is known: set {VARIABLE} to it, or pass "
             "data_root."
         )
-    folder = Path(named)
+    folder = Path(path)
     if not folder.is_dir():
         source = f"{VARIABLE} names" if data_root is None else "data_root is"
         raise DataNotFoundError(
@@ -117,11 +116,10 @@ def find_data_root(data_root: str | os.PathLike[str] | None = None) -> Path:
 def has_data_file(
     name: str, data_root: str | os.PathLike[str] | None = None, *others: str
 ) -> bool:
-    """Tell whether a file should be read, for data that can be generated instead.
+    """Return whether to read a file of data that can also be generated.
 
-    True if ``data_root`` is given, whether the file is there or not. Otherwise true if
-    the folder that ``SEKGNN_DATA`` names holds it, or one of ``others``, and false if
-    that is not set.
+    True if ``data_root`` is given, even if the file is missing. Otherwise true if the
+    folder ``SEKGNN_DATA`` holds it, or one of ``others``.
     """
     if data_root is not None:
         return True
@@ -134,11 +132,10 @@ def has_data_file(
 def find_data_file(
     name: str, data_root: str | os.PathLike[str] | None = None, *others: str
 ) -> Path:
-    """Return where one of ``DATA_FILES`` lies, or one of ``others`` in its place.
+    """Return the path of one of ``DATA_FILES``, or of one of ``others`` instead.
 
     Raises:
-        DataNotFoundError: If the folder or the file is missing; the message says what
-            to place where.
+        DataNotFoundError: If the folder or the file is missing; says what to put where.
     """
     paths = (DATA_FILES[name].path, *others)
     try:
@@ -156,25 +153,25 @@ def read_data_file(name: str, data_root: str | os.PathLike[str] | None = None) -
 
     Raises:
         DataNotFoundError: As :func:`find_data_file`.
-        GraphInputError: If the content is another one, or cannot be read.
+        GraphInputError: If the digest differs, or the file cannot be read.
     """
     path = find_data_file(name, data_root)
     return check_content(name, read_bytes(path), path)
 
 
 def not_found(name: str, reason: object) -> DataNotFoundError:
-    """Return the error that says what is missing, and where everybody can get it."""
+    """Return the error for a missing file, with where to get it."""
     return DataNotFoundError(
         f"{name.upper()} is not here: {reason} To have it, {DATA_FILES[name].public}."
     )
 
 
 def check_content(name: str, content: bytes, path: object) -> bytes:
-    """Return the content of a benchmark file, or raise if it is another one."""
-    file, found = DATA_FILES[name], hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
+    """Return the content of a benchmark file, or raise if its digest differs."""
+    file, digest = DATA_FILES[name], hashlib.sha256(content).hexdigest()
+    if digest != file.sha256:
         raise GraphInputError(
-            f"{path} is not the file it should be: its SHA-256 is {found}, expected "
+            f"{path} is not the file it should be: its SHA-256 is {digest}, expected "
             f"{file.sha256}. Replace it: {file.public}."
         )
     return content
@@ -197,9 +194,9 @@ def read_data_graphs(
 class Collection(list[T]):
     """The items of a benchmark.
 
-    Those read from a file take ``data_root``, the data folder (by default what
-    ``SEKGNN_DATA`` names), and raise ``DataNotFoundError`` if the file is missing and
-    ``GraphInputError`` if its SHA-256 is wrong.
+    Those read from a file take ``data_root``, the data folder (by default
+    ``SEKGNN_DATA``), and raise ``DataNotFoundError`` if the file is missing and
+    ``GraphInputError`` if its SHA-256 differs.
     """
 
     def __repr__(self) -> str:
@@ -208,7 +205,7 @@ class Collection(list[T]):
 
 
 STANDARD_ERRORS = 6.0
-"""How far the mean of a random sample may lie from the published one."""
+"""Tolerance of the mean of a random sample."""
 
 
 @dataclass(frozen=True)
@@ -216,12 +213,12 @@ class Statistics:
     """One line of the paper's appendix table "Datasets Statistics".
 
     Attributes:
-        tasks: Classes of a classification set, else number of targets.
-        graphs: Number of graphs, or of those in train, validation and test.
-        nodes: Mean number of nodes; of the training graphs where there is a split.
+        tasks: Number of classes, or of targets in regression.
+        graphs: Number of graphs, or of training, validation and test graphs.
+        nodes: Mean number of nodes; of the training graphs if there is a split.
         edges: Mean number of edges.
-        directed: Every edge counts twice in ``edges``.
-        tolerance: How far a mean may be off: the last digit that is printed.
+        directed: Whether every edge counts twice in ``edges``.
+        tolerance: Tolerance of a mean: the last printed digit.
     """
 
     tasks: int
@@ -245,8 +242,8 @@ PAPER_STATISTICS = {
     "IMDB-MULTI": Statistics(3, (1500,), 13.0, 65.94),
     "QM9": Statistics(12, (129433,), 18.0, 18.6, tolerance=0.1),
 }
-"""The table, by dataset. Of QM9 it counts 129,433 molecules; qm9pack and PyG hold
-130,831, so the number of its graphs is not compared."""
+"""The table, by dataset. It has 129,433 molecules of QM9, where qm9pack and PyG have
+130,831, so their number is not compared."""
 
 
 def check_statistics(
@@ -260,13 +257,12 @@ def check_statistics(
 ) -> None:
     """Compare a loaded dataset with the paper's table.
 
-    Nodes and undirected edges are those of every graph, ``[G]``; the number of graphs
-    (or of those in each split) and of tasks are not compared if left out. If the graphs
-    are a random sample of the published distribution, a mean may be off by
-    ``STANDARD_ERRORS`` standard errors.
+    Numbers of nodes and undirected edges are per graph, ``[G]``; the numbers of graphs
+    (or those of each split) and of tasks are optional. For a random sample of the
+    published distribution, means may differ by ``STANDARD_ERRORS`` standard errors.
 
     Raises:
-        GraphInputError: If they disagree; the message holds both numbers.
+        GraphInputError: If they disagree; gives both numbers.
 
     Example:
         >>> check_statistics("MUTAG", [17.93] * 188, [19.79] * 188, graphs=(188,))
@@ -277,7 +273,7 @@ def check_statistics(
         ("graphs", graphs, paper.graphs, graphs in (None, paper.graphs)),
         ("classes or targets", tasks, paper.tasks, tasks in (None, paper.tasks)),
     ]
-    for what, values, expected in (
+    for quantity, values, expected in (
         ("mean number of nodes", np.asarray(num_nodes, np.float64), paper.nodes),
         ("mean number of edges", edges, paper.edges),
     ):
@@ -285,12 +281,16 @@ def check_statistics(
         slack = paper.tolerance
         if sampled:
             slack += STANDARD_ERRORS * float(values.std()) / max(values.size, 1) ** 0.5
-        checks.append((what, round(mean, 4), expected, abs(mean - expected) <= slack))
+        checks.append(
+            (quantity, round(mean, 4), expected, abs(mean - expected) <= slack)
+        )
     wrong = [
-        f"{what} {got} (paper: {want})" for what, got, want, ok in checks if not ok
+        f"{quantity} {got} (paper: {want})"
+        for quantity, got, want, ok in checks
+        if not ok
     ]
     if wrong:
         raise GraphInputError(
             f"{name} is not the dataset of the paper: {', '.join(wrong)}. Another "
-            "version of it, or files cut short? Replace them."
+            "version, or files cut short? Replace them."
         )

@@ -1,4 +1,4 @@
-"""Tasks whose graphs stay in shards on disk, however many they are."""
+"""Tasks whose graphs stay in shards on disk."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from sekgnn.datasets.targets import (
 )
 from sekgnn.encoding.substructure import encoding_from_dict
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.fields import Y_BOUND
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.graphs.shards import Shards
 
@@ -31,7 +32,7 @@ Positions = NDArray[np.int64]
 
 
 class Lazy(Sequence[Any]):
-    """Items at some positions, each made when it is asked for."""
+    """Items at some positions, each made on access."""
 
     def __init__(self, positions: Positions, make: Callable[[int], Any]) -> None:
         self.positions, self.make = positions, make
@@ -51,14 +52,14 @@ class Lazy(Sequence[Any]):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ShardTask(GraphTask):
-    """Graphs in shards, and what is to be predicted of them.
+    """Graphs in shards, and their targets.
 
-    What one asks of all graphs (sizes, targets) is in memory, some 30 bytes of each.
-    ``graphs`` reads those that are asked for; batches are read by :meth:`read`.
+    Sizes and targets are in memory, some 30 bytes per graph. ``graphs`` reads single
+    graphs; :meth:`read` reads batches.
     """
 
     shards: Shards
-    positions: Positions  # of these graphs in the folder, [G], rising
+    positions: Positions  # of these graphs in the folder, [G], ascending
     y: NDArray[Any]
     num_nodes: Positions  # of every graph, [G]
 
@@ -90,11 +91,14 @@ class ShardTask(GraphTask):
         return next(line["features"] for line in lines if line["graphs"])
 
     def target_fields(self, numbers: Positions) -> dict[str, Tensor]:
-        """Return targets of some graphs as the fields of a batch."""
+        """Return the targets of some graphs as fields of a batch."""
         import torch
 
         y, mask = self.y[numbers], self.mask[numbers]
-        return {"y": torch.from_numpy(y), Y_MASK: torch.from_numpy(mask)}
+        fields = {"y": torch.from_numpy(y), Y_MASK: torch.from_numpy(mask)}
+        if self.bounds is not None:
+            fields[Y_BOUND] = torch.from_numpy(self.bounds[numbers])
+        return fields
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of all graphs, features and targets."""
@@ -107,10 +111,10 @@ class ShardTask(GraphTask):
     def read(
         self, numbers: Positions, of_nodes: Sequence[str], of_edges: Sequence[str]
     ) -> tuple[PackedGraphs, dict[str, NDArray[Any]]]:
-        """Return some graphs, ``[B]`` in rising order, and arrays of theirs.
+        """Return some graphs, by ascending numbers ``[B]``, and their arrays.
 
-        Arrays of shards have a row per node (``of_nodes``) or per entry of ``indices``
-        (``of_edges``, left out where absent).
+        Arrays have a row per node (``of_nodes``) or per entry of ``indices``
+        (``of_edges``); absent ones are left out.
         """
         positions = self.positions[numbers]
         owners = _shard_of(self.shards, positions)
@@ -118,9 +122,9 @@ class ShardTask(GraphTask):
         arrays: dict[str, list[NDArray[Any]]] = {}
         for number in np.unique(owners).tolist():
             shard = self.shards.shard(number)
-            inside = positions[owners == number] - self.shards.graph_ptr[number]
-            some, nodes, edges = shard.packed.take(inside)
-            packed.append(some)
+            local = positions[owners == number] - self.shards.graph_ptr[number]
+            graphs, nodes, edges = shard.packed.take(local)
+            packed.append(graphs)
             for names, rows in ((of_nodes, nodes), (of_edges, edges)):
                 for name in names:
                     if name in shard.arrays:
@@ -137,12 +141,12 @@ def shard_task(
 ) -> ShardTask:
     """Return the graphs of a folder of shards, made by ``sekgnn encode``, as a task.
 
-    Targets are by default all that the shards hold, their kind is inferred.
+    By default all targets of the shards are used, and their kind is inferred.
 
     Raises:
-        GraphInputError: If the folder is not complete, a shard damaged, a graph without
+        GraphInputError: If the folder is incomplete, a shard damaged, a graph has no
             nodes, or as :func:`~sekgnn.datasets.targets.encode_targets`.
-        ConfigError: If the shards hold no targets, or none of that name.
+        ConfigError: If the shards have no targets, or none of that name.
     """
     import torch
 
@@ -175,7 +179,8 @@ def shard_task(
         shard, number = shards.find(position)
         record = shard.record(number, shards.names)
         data = as_data(record.graph, record.x, edge_attr=record.edge_attr)
-        set_targets([data], torch.from_numpy(y[[position]]), mask[[position]])
+        side = None if bounds is None else bounds[[position]]
+        set_targets([data], torch.from_numpy(y[[position]]), mask[[position]], side)
         return data
 
     places = Lazy(positions, place)
@@ -186,7 +191,8 @@ def shard_task(
     if kind is None and reader == {"format": "tu"} and len(columns) == 1:
         kind = _tu_kind(columns[0])
     y, fields = encode_targets(columns, kind)
-    mask, units = fields["mask"], tuple(unit_of(name) for name in names)
+    mask, bounds = fields["mask"], fields["bounds"]
+    units = tuple(unit_of(name) for name in names)
     lost = sum(line["left_out"] for line in files)
     return ShardTask(
         graphs=Lazy(positions, graph),
@@ -215,23 +221,25 @@ def _shard_of(shards: Shards, positions: Positions) -> Positions:
 
 
 def _tu_kind(column: TargetColumn) -> TaskKind:
-    """Return the kind of the target of a TU folder: few integers or names are labels.
+    """Return the kind of the target of a TU folder: few integers or names are classes.
 
-    The shards do not say whether it stood among labels or attributes.
+    Shards do not record whether the target is a label or an attribute.
     """
     values = {value for value in column.values if value is not None}
-    whole = all(isinstance(value, str) or value % 1 == 0 for value in values)
-    if not whole or 2 * len(values) > len(column.values):
+    integers = all(isinstance(value, str) or value % 1 == 0 for value in values)
+    if not integers or 2 * len(values) > len(column.values):
         return "regression"
     return "binary" if len(values) == 2 else "multiclass"
 
 
 def _column(shards: Shards, name: str, places: Sequence[str]) -> TargetColumn:
-    parts = shards.column(f"target {shards.targets.index(name)}")
+    arrays = shards.column(f"target {shards.targets.index(name)}")
     source = str(shards.folder)
-    if any(part.dtype.kind == "U" for part in parts):
-        return read_column(name, [v for p in parts for v in p.tolist()], places, source)
-    numbers = np.concatenate(parts)
+    if any(array.dtype.kind == "U" for array in arrays):
+        return read_column(
+            name, [v for array in arrays for v in array.tolist()], places, source
+        )
+    numbers = np.concatenate(arrays)
     values = tuple(None if v != v else v for v in numbers.tolist())
     column = TargetColumn(name, values, places, source)  # type: ignore[arg-type]
     infinite = np.flatnonzero(np.isinf(numbers))

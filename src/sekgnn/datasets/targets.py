@@ -1,4 +1,4 @@
-"""Targets: values as they stand in files, the kind of task they make, and arrays."""
+"""Targets: values as read, the kind of task they imply, and arrays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numbers
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypedDict, get_args
 
@@ -19,25 +19,25 @@ from sekgnn.errors import ConfigError, GraphInputError
 
 TaskKind = Literal["binary", "multiclass", "multilabel", "regression"]
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
-"""What targets can be."""
+"""All kinds of tasks."""
 _MOST = float(np.finfo(np.float32).max)
 MOST_NUMBERED_CLASSES = 10
-"""Integers with more different values than this are a quantity, not classes."""
+"""Integers with more distinct values are a quantity, not classes."""
 
 Label = int | float | str
 
 Value = float | str
-"""A number, or a text as it stands in the file."""
+"""A number, or a text of the file."""
 
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL")
-"""Texts that stand for no value; others, such as ``Na`` and ``None``, may be labels."""
+"""Texts that mean a missing value; others, such as ``Na`` and ``None``, are labels."""
 MISSING_NUMBERS = ("none", "n.a.", "?")
-"""Texts that also do among numbers, where those of ``MISSING`` do in any case."""
+"""Further such texts among numbers, where case does not matter."""
 _NO_LABEL = frozenset(MISSING)
 _NO_NUMBER = frozenset(text.lower() for text in (*MISSING, *MISSING_NUMBERS))
 _NUMBER = r"[+-]?(\d+([.,]\d+)?|[.,]\d+)([eE][+-]?\d+)?"
 _COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?")
-_BOUND = re.compile(rf"(<|>|≤|≥|~|<=|>=)\s*{_NUMBER}")
+_BOUND = re.compile(rf"(?P<sign><|>|≤|≥|~|<=|>=)\s*(?P<number>{_NUMBER})")
 _WITH_UNIT = re.compile(rf"{_NUMBER}\s*[^\d\s.,].*")
 _UNIT = re.compile(r"[\[(]([^\[\]()]+)[\])]\s*$")
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -52,17 +52,17 @@ class TargetColumn:
     values: tuple[Value | None, ...]  # None where missing
     places: tuple[str, ...]  # such as row 3 (line 4)
     source: str  # the file or object it is from
-    spelled: Mapping[int, str] = field(default_factory=dict)  # what stands for missing
+    spelled: Mapping[int, str] = field(default_factory=dict)  # texts of missing values
 
     @property
     def present(self) -> list[tuple[str, Value]]:
-        """Places and values of those that are not missing."""
+        """Places and values that are not missing."""
         pairs = zip(self.places, self.values, strict=True)
         return [(place, value) for place, value in pairs if value is not None]
 
     @property
     def texts(self) -> list[tuple[str, str]]:
-        """Places and values that are not numbers, nor stand for a missing one."""
+        """Places and values that are neither numbers nor missing."""
         return [
             (place, value)
             for place, value in self.present
@@ -89,10 +89,10 @@ class TargetColumn:
 
     @cached_property
     def labels(self) -> list[Label | None]:
-        """All values as labels: numbers if each is spelled as numbers are, else texts.
+        """All values as labels: numbers if all are spelled as numbers, else texts.
 
-        As Python writes them, and each in one way: of ``7`` and ``007``, ``1`` and
-        ``1.0``, ``1000`` and ``1e3``, ``1`` and ``true`` both are texts.
+        The spelling is Python's, one per number: a column with both ``7`` and ``007``,
+        ``1`` and ``1.0``, ``1000`` and ``1e3``, or ``1`` and ``true`` has texts.
         """
         numbers: dict[float, str] = {}
         for _, value in self.present:
@@ -109,7 +109,7 @@ class TargetColumn:
 
 
 def unit_of(name: str) -> str:
-    """Return the unit that a heading names in brackets at its end, or nothing.
+    """Return the unit in brackets at the end of a heading, or nothing.
 
     Example:
         >>> unit_of("solubility [mg/L]"), unit_of("mp (°C)"), unit_of("logP")
@@ -120,7 +120,7 @@ def unit_of(name: str) -> str:
 
 
 def as_number(value: Value) -> float | None:
-    """Return the number a value stands for, NaN for a missing one; ``None`` for a name.
+    """Return a value as a number, NaN if missing; ``None`` if it is a name.
 
     Example:
         >>> [as_number(text) for text in ("1e3", "007", "true", "N/A", "None", "x")]
@@ -139,8 +139,22 @@ def as_number(value: Value) -> float | None:
         return None
 
 
+def as_bound(value: Value | None) -> tuple[int, float] | None:
+    """Return which side of a number the truth lies on, and the number; or ``None``.
+
+    Example:
+        >>> [as_bound(text) for text in (">5", "<= 0.1", "≤0.1", "~5", "5")]
+        [(1, 5.0), (-1, 0.1), (-1, 0.1), None, None]
+    """
+    match = _BOUND.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or match["sign"] == "~":
+        return None
+    number = as_number(match["number"])
+    return None if number is None else (1 if match["sign"][0] in ">≥" else -1, number)
+
+
 def spelled_number(value: Value) -> int | float | None:
-    """Return a number, or that of a text which is spelled as Python writes it.
+    """Return a number, or the number of a text in Python's spelling.
 
     Example:
         >>> [spelled_number(v) for v in ("7", "007", "1.5", "1.50", "1e3", 2.0, "true")]
@@ -159,7 +173,7 @@ def spelled_number(value: Value) -> int | float | None:
 
 
 def is_missing(value: Any, *, number: bool = False) -> bool:
-    """Tell whether a value of a file stands for none: a label, or a ``number``."""
+    """Return whether a value means a missing label, or a missing ``number``."""
     if isinstance(value, str):
         text = value.strip()
         return text.lower() in _NO_NUMBER if number else text in _NO_LABEL
@@ -167,7 +181,7 @@ def is_missing(value: Any, *, number: bool = False) -> bool:
 
 
 def not_a_number(value: object) -> str:
-    """Return the likely cause why a text is no number, and its cure; or nothing.
+    """Return why a text is likely no number, and the cure.
 
     Example:
         >>> not_a_number("1,5")
@@ -183,7 +197,7 @@ def not_a_number(value: object) -> str:
             "points."
         )
     if _BOUND.fullmatch(text):
-        return " It is a bound: give a number, or leave the field empty."
+        return " It is a bound, or about: give a number, or leave the field empty."
     if _WITH_UNIT.fullmatch(text):
         return (
             " It holds more than a number, such as a unit: leave the number alone, and "
@@ -197,7 +211,7 @@ def read_column(
 ) -> TargetColumn:
     """Return a column of values from a file or another library.
 
-    Missing are ``None``, NaN, and the texts ``MISSING``.
+    ``None``, NaN and the texts ``MISSING`` are missing values.
 
     Raises:
         GraphInputError: If a value is infinite or neither number nor string, or all are
@@ -241,17 +255,18 @@ def _value(name: str, value: Any, place: str) -> Value | None:
             f"{place}, target {name!r}: {value} is not finite.{_NO_VALUE}"
         )
     if isinstance(value, numbers.Integral) and int(number) != value:
-        return str(value)  # which float64 does not hold
+        return str(value)  # not exact in float64
     return None if math.isnan(number) else number
 
 
 class TargetFields(TypedDict):
-    """What a :class:`~sekgnn.datasets.graph_task.GraphTask` says of its targets."""
+    """Fields of a :class:`~sekgnn.datasets.graph_task.GraphTask` about its targets."""
 
     kind: TaskKind
     target_names: tuple[str, ...]
     classes: tuple[Label, ...] | None
     mask: NDArray[np.bool_]
+    bounds: NDArray[np.int8] | None
     missing: Mapping[str, int]
 
 
@@ -260,44 +275,78 @@ def encode_targets(
     kind: TaskKind | None = None,
     classes: Sequence[Label] | None = None,
 ) -> tuple[NDArray[Any], TargetFields]:
-    """Return targets as arrays, and what kind of task they make.
+    """Return targets as arrays, and the kind of task.
 
-    Without ``kind``: several targets are multilabel if all values are 0 or 1, else
+    Without ``kind``, several targets are multilabel if all values are 0 or 1, else
     regression. One target is a class if its values are names, or integers with at most
-    ``MOST_NUMBERED_CLASSES`` different values, each twice on average; else
-    regression. Labels are texts unless every one is spelled as numbers are
-    (:attr:`TargetColumn.labels`). Numbers are also missing where one of
-    ``MISSING_NUMBERS`` stands.
+    ``MOST_NUMBERED_CLASSES`` distinct values that occur twice on average; else
+    regression. Labels are texts unless every one is spelled as a number
+    (:attr:`TargetColumn.labels`). Among numbers the texts ``MISSING_NUMBERS`` are
+    missing, too. Values such as ``>5`` are bounds in a regression; they do not make
+    one of a column whose other values are labels.
 
     Args:
         columns: The targets.
-        kind: The kind of task, if it is known.
-        classes: The labels in their order, if they are known, as when a trained model
-            meets new data; by default those that occur, sorted.
+        kind: The kind of task, if known.
+        classes: The labels in order, if known, as for new data of a trained model; by
+            default the sorted labels that occur.
 
     Returns:
-        The numbers of classes, int64 ``[G]``, or float64 ``[G, T]`` of a regression,
-        float32 of labels; 0 where a target is missing. And the fields of the task.
+        Class numbers, int64 ``[G]``, or targets ``[G, T]``, float64 in regression and
+        float32 in multilabel tasks; 0 where missing. And the fields of the task. For a
+        bound, the array holds its number, ``mask`` is false, and ``bounds``, int8
+        ``[G, T]``, is 1 if the truth is at least that and -1 if at most; ``bounds`` is
+        ``None`` if there are none.
 
     Raises:
         ConfigError: If ``kind`` does not fit the number of targets.
         GraphInputError: If a value does not fit the kind, a label is not in
-            ``classes``, a class has one member only, or all values are equal.
+            ``classes``, a class has only one member, or all values are equal.
     """
     names = tuple(column.name for column in columns)
     if not columns or len(set(names)) != len(names):
         raise ConfigError(f"targets must be different columns, got {list(names)}.")
-    chosen = _kind(columns, kind, classes)
+    apart = [_apart(column, kind, classes) for column in columns]
+    exact = [column for column, _ in apart]
+    chosen = _kind(exact, kind, classes)
     if chosen in ("binary", "multiclass"):
         (column,) = columns
         labels = tuple(classes) if classes is not None else _classes(column, chosen)
         values = _class_numbers(column, labels)
         mask = np.array([[v is not None] for v in column.values])
         return values, _fields(columns, chosen, mask, labels)
-    table = np.array([_checked(c, binary=chosen == "multilabel") for c in columns]).T
+    table = np.array([_checked(c, binary=chosen == "multilabel") for c in exact]).T
     mask = ~np.isnan(table)
+    bounds = np.zeros(mask.shape, dtype=np.int8)
+    for t, (_, known) in enumerate(apart):
+        for i, (side, number) in known.items():
+            table[i, t], bounds[i, t] = number, side
+    values = np.where(mask | (bounds != 0), table, 0)
     dtype = np.float64 if chosen == "regression" else np.float32
-    return np.where(mask, table, 0).astype(dtype), _fields(columns, chosen, mask)
+    return values.astype(dtype), _fields(columns, chosen, mask, bounds=bounds)
+
+
+def _apart(
+    column: TargetColumn, kind: TaskKind | None, classes: Sequence[Label] | None
+) -> tuple[TargetColumn, dict[int, tuple[int, float]]]:
+    """Return a column without its bounds, and these by position."""
+    if classes is not None or kind not in (None, "regression"):
+        return column, {}
+    read = ((i, as_bound(value)) for i, value in enumerate(column.values))
+    bounds = {i: bound for i, bound in read if bound is not None}
+    if not bounds:
+        return column, {}
+    for i, (_, number) in bounds.items():
+        if abs(number) > _MOST:
+            reason = f"{number:g} is beyond what float32 holds; use other units."
+            raise column.wrong(column.places[i], reason)
+    kept = (None if i in bounds else value for i, value in enumerate(column.values))
+    exact = replace(column, values=tuple(kept))
+    if kind is None and (exact.texts or not exact.present or _are_classes(exact)):
+        return column, {}  # a name among others
+    if not exact.present:
+        raise column.wrong("", "all values are bounds; some exact ones are needed.")
+    return exact, bounds
 
 
 def _fields(
@@ -305,10 +354,14 @@ def _fields(
     kind: TaskKind,
     mask: NDArray[np.bool_],
     classes: tuple[Label, ...] | None = None,
+    bounds: NDArray[np.int8] | None = None,
 ) -> TargetFields:
-    """Return the fields of a task, with a count of the texts in rows without target."""
+    """Return the fields of a task, with counts of texts in rows without a target."""
     counts: Counter[str] = Counter()
-    for i in np.flatnonzero(~mask.any(axis=1)).tolist():
+    if bounds is not None and not bounds.any():
+        bounds = None
+    known = mask if bounds is None else mask | (bounds != 0)
+    for i in np.flatnonzero(~known.any(axis=1)).tolist():
         for column in columns:
             value = column.values[i]
             counts[column.spelled.get(i, "") if value is None else str(value)] += 1
@@ -317,6 +370,7 @@ def _fields(
         "target_names": tuple(column.name for column in columns),
         "classes": classes,
         "mask": mask,
+        "bounds": bounds,
         "missing": dict(counts.most_common()),
     }
 
@@ -343,8 +397,8 @@ def _kind(
 def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
     named = any(column.texts for column in columns)
     if len(columns) > 1:
-        known = set() if named else {n for c in columns for n in c.numbers if n == n}
-        if known and known <= {0.0, 1.0}:
+        numbers = set() if named else {n for c in columns for n in c.numbers if n == n}
+        if numbers and numbers <= {0.0, 1.0}:
             return "multilabel"
         for column in columns:
             _check_varied(column, column.values if named else column.numbers)
@@ -372,24 +426,28 @@ def _guess(columns: Sequence[TargetColumn]) -> TaskKind:
 
 
 def _are_classes(column: TargetColumn) -> bool:
-    """Tell whether a column of numbers holds few integers, each twice on average."""
+    """Return whether a column holds few integers, each twice on average."""
     pairs = zip(column.labels, column.numbers, strict=True)
-    known = [(label, number) for label, number in pairs if not math.isnan(number)]
-    different = len({label for label, _ in known})
-    whole = all(number.is_integer() for _, number in known)
-    return whole and 2 * different <= len(known) and different <= MOST_NUMBERED_CLASSES
+    present = [(label, number) for label, number in pairs if not math.isnan(number)]
+    different = len({label for label, _ in present})
+    integers = all(number.is_integer() for _, number in present)
+    return (
+        integers
+        and 2 * different <= len(present)
+        and different <= MOST_NUMBERED_CLASSES
+    )
 
 
 def _check_varied(column: TargetColumn, values: Sequence[Value | None]) -> None:
     """Refuse values that are all the same."""
-    known = {v for v in values if v is not None and v == v}
-    if len(known) == 1:
-        reason = f"all values are {known.pop()}; there is nothing to learn."
+    distinct = {v for v in values if v is not None and v == v}
+    if len(distinct) == 1:
+        reason = f"all values are {distinct.pop()}; there is nothing to learn."
         raise column.wrong("", reason)
 
 
 def _classes(column: TargetColumn, kind: TaskKind) -> tuple[Label, ...]:
-    """Return the labels that occur, sorted, each at least twice."""
+    """Return the sorted labels; each must occur at least twice."""
     members = Counter(label for label in column.labels if label is not None)
     labels: tuple[Label, ...] = tuple(sorted(members))
     if len(labels) < 2 or (kind == "binary" and len(labels) > 2):

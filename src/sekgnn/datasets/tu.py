@@ -61,30 +61,30 @@ def tu_task(
     *,
     attributes: bool = False,
 ) -> GraphTask:
-    """Read a TU dataset, from files at hand or from the internet.
+    """Read a TU dataset from local files or the internet.
 
-    ``x`` holds the one-hot node labels, in the IMDB sets, which have none, the one-hot
-    degree; ``y`` the class from 0, ``edge_attr`` the one-hot edge labels, if there are
-    any: all as in PyG's ``TUDataset``. The text itself is read every time, in a
-    fraction of a second, so there are no prepared files that could be stale or forged.
-    Statistics are compared with the paper's table.
+    ``x`` holds the one-hot node labels, or the one-hot degree in the IMDB sets, which
+    have none; ``y`` the class from 0, ``edge_attr`` the one-hot edge labels, if any:
+    all as in PyG's ``TUDataset``. The text files are read every time, in a fraction of
+    a second, so no prepared file can be stale or forged. Statistics are compared with
+    the paper's table.
 
     Args:
         name: One of ``TU_NAMES``.
-        data_root: The data folder, with the files in ``tu/NAME/raw``; by default what
-            ``SEKGNN_DATA`` names. Without either ``NAME.zip`` is downloaded once, to
-            the cache folder, which others must not be able to write to.
-        attributes: Read the numbers of nodes beside their labels, too, and scale all
-            columns of ``x`` to mean 0 and variance 1 over the whole set.
+        data_root: The data folder, with the files in ``tu/NAME/raw``; by default
+            ``SEKGNN_DATA``. Without either ``NAME.zip`` is downloaded once, to the
+            cache folder, which others must not be able to write to.
+        attributes: Also read the attributes of nodes, and scale all columns of ``x`` to
+            mean 0 and variance 1 over the dataset.
 
     Raises:
         ConfigError: If there is no such dataset.
         DataNotFoundError: If files are missing and cannot be downloaded.
-        GraphInputError: If a file is wrong, or the data is not that of the paper.
+        GraphInputError: If a file is malformed, or the data is not that of the paper.
         OutputError: If the cache cannot be written, or others can write to it.
 
     Warns:
-        CacheWarning: If the download was damaged; it is made again.
+        CacheWarning: If a damaged download is repeated.
     """
     check_choice("name", name, TU_NAMES)
     raw = _raw_folder(name, data_root)
@@ -132,20 +132,20 @@ def tu_folds(
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Return the training and test positions of the ten folds of DGCNN's files.
 
-    They are not stratified, and in MUTAG, PTC_MR and PROTEINS 8, 4 and 3 graphs are
-    never tested. They are not the folds of GIN's code, which draws its own.
+    They are not stratified, and 8, 4 and 3 graphs of MUTAG, PTC_MR and PROTEINS are
+    never tested. GIN's code has other folds, drawn at random.
 
     Args:
         name: One of ``TU_NAMES``; there are no files for BZR and COX2.
         data_root: The data folder, with
-            ``tu/NAME/fold_idx/{train,test}_idx-{1..10}.txt``; by default what
-            ``SEKGNN_DATA`` names.
+            ``tu/NAME/fold_idx/{train,test}_idx-{1..10}.txt``; by default
+            ``SEKGNN_DATA``.
 
     Raises:
         ConfigError: If there is no such dataset.
         DataNotFoundError: If a file is missing.
-        GraphInputError: If a file holds a position that cannot be, twice or in both
-            parts of a fold.
+        GraphInputError: If a position is out of range, repeated, or in both parts of a
+            fold.
     """
     check_choice("name", name, TU_NAMES)
     hint = (
@@ -160,7 +160,7 @@ def tu_folds(
     count = PAPER_STATISTICS[name].graphs[0]
     folds = []
     for number in range(1, NUM_FOLDS + 1):
-        files = [folder / f"{part}_idx-{number}.txt" for part in ("train", "test")]
+        files = [folder / f"{split}_idx-{number}.txt" for split in ("train", "test")]
         for file in files:
             if not file.is_file():
                 raise DataNotFoundError(f"{file} does not exist. {hint}")
@@ -175,15 +175,17 @@ def tu_folds(
 
 
 def _raw_folder(name: str, data_root: str | os.PathLike[str] | None) -> Path | None:
-    """Return the folder of the files at hand; ``None`` if there is none."""
+    """Return the folder of local files, if any."""
     if data_root is None and not os.environ.get(VARIABLE):
         return None
     folder = find_data_root(data_root) / "tu" / name / "raw"
-    parts = ("A", "graph_indicator", "graph_labels")
-    missing = [part for part in parts if not (folder / f"{name}_{part}.txt").is_file()]
+    suffixes = ("A", "graph_indicator", "graph_labels")
+    missing = [
+        suffix for suffix in suffixes if not (folder / f"{name}_{suffix}.txt").is_file()
+    ]
     if not missing:
         return folder
-    if data_root is None and len(missing) == len(parts):
+    if data_root is None and len(missing) == len(suffixes):
         return None
     raise DataNotFoundError(
         f"{folder / f'{name}_{missing[0]}.txt'} is missing. Put the text files of "
@@ -200,14 +202,14 @@ def _archive(name: str) -> bytes:
         content = file.read_bytes()
         if _is_whole(content):
             return content
-        text = f"the download {file} is damaged; it is made again."
+        text = f"the download {file} is damaged and is repeated."
         warnings.warn(text, CacheWarning, stacklevel=3)
     make_folder(file.parent, f"set {CACHE_VARIABLE} to a folder you may write to")
     try:
         with urllib.request.urlopen(f"{COLLECTION}/{name}.zip", timeout=60) as answer:
             content = answer.read()
         if not _is_whole(content):
-            raise ValueError("what came is not a whole zip file")
+            raise ValueError("the download is not a complete zip file")
     except (OSError, ValueError) as error:
         raise DataNotFoundError(
             f"{name} could not be downloaded ({error}). Get {COLLECTION}/{name}.zip, "
@@ -219,7 +221,7 @@ def _archive(name: str) -> bytes:
 
 
 def _is_whole(content: bytes) -> bool:
-    """Return whether these bytes are a zip file, and all its checksums are right."""
+    """Return whether these bytes are a zip file with correct checksums."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return archive.testzip() is None
@@ -234,7 +236,7 @@ def _records(raw: Path) -> list[GraphRecord]:
 
 
 def _with_features(records: Sequence[GraphRecord], attributes: bool) -> list[Any]:
-    """Return the graphs as PyG reads them, perhaps without attributes of nodes."""
+    """Return the graphs as PyG reads them, with or without node attributes."""
     if attributes:
         rows = np.concatenate([record.x for record in records if record.x is not None])
         rows = rows.astype(np.float64)
@@ -256,9 +258,9 @@ def _with_features(records: Sequence[GraphRecord], attributes: bool) -> list[Any
 def _labels(
     block: NDArray[np.float32] | None, names: Sequence[str] | None
 ) -> NDArray[np.float32] | None:
-    """Return a column for each label from least to most; ``None`` without labels.
+    """Return a column per label from smallest to largest; ``None`` without labels.
 
-    Our reader has columns only for labels that occur, PyG's also for those between.
+    Our reader has columns only for labels that occur, PyG's for all labels in between.
     """
     columns = [i for i, name in enumerate(names or ()) if name.startswith("label")]
     if block is None or not columns:
@@ -272,7 +274,7 @@ def _labels(
 
 
 def _positions(file: Path, count: int) -> NDArray[np.int64]:
-    """Read one position per line, each below ``count`` and none twice."""
+    """Read one position per line, distinct and below ``count``."""
     seen: dict[int, int] = {}
     for number, line in enumerate(read_text(file).split("\n"), start=1):
         word = line.strip()

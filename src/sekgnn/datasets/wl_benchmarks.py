@@ -1,4 +1,4 @@
-"""Graphs that weak tests cannot tell apart: BREC, CSL, EXP, SR25, rook/Shrikhande."""
+"""Graphs that weak tests cannot separate: BREC, CSL, EXP, SR25, rook/Shrikhande."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CATEGORIES = {
     "extension": "extension",
     "cfi": "CFI",
 }
-"""The categories in the order in which tables show them, and how they are written."""
+"""The categories in the order of tables, and their names there."""
 
 _TEXT, _COPIES = "brec.g6.txt", "brec_v3.npy"
 _RAW = {
@@ -67,21 +67,21 @@ _RAW = {
     "4vtx.npy": ("4-Vertex_Condition", "four_vertex", 20),
     "dr.npy": ("Distance_Regular", "distance_regular", 20),
 }
-"""Upstream's files in the order of BREC: its name of the category, ours, and pairs."""
+"""Upstream's files in the order of BREC: upstream's category, ours, and pairs."""
 _FOLDERS = (".", "brec", "raw", "brec/raw", "Data/raw", "customize/Data/raw")
-"""Where in a folder the files may be: ours, upstream's, and parts of a clone."""
-_PER_PAIR = 64  # graphs of a pair in brec_v3.npy: 32 of each in turn, the given first
+"""Possible subfolders: ours, upstream's, and those of a clone."""
+_PER_PAIR = 64  # graphs of a pair in brec_v3.npy: 32 copies of each, alternating
 
 
 class CSL(Collection[Graph]):
     """The 150 graphs of Murphy et al. 2019, "Relational Pooling", relabelled by a seed.
 
-    Class c holds copies of the cycle of 41 nodes with further links of length
+    Class c holds copies of the cycle on 41 nodes with additional links of length
     ``SKIPS[c]``. All are 4-regular, so 1-WL sees one class.
 
     Args:
-        seed: Of the relabelling.
-        copies: Of every class.
+        seed: Seed of the relabelling.
+        copies: Copies per class.
 
     Attributes:
         labels: Class of every graph, int64 ``[10 * copies]``.
@@ -107,26 +107,25 @@ class EXP(Collection[Graph]):
     """The 1200 graphs of EXP (Abboud et al. 2021), in 600 pairs.
 
     Graphs 2k and 2k + 1 are a pair: one formula is satisfiable and the other not, and
-    1-WL on the labelled graphs cannot tell them apart. Node labels are 0 and 1.
+    1-WL on the labelled graphs cannot separate them. Node labels are 0 and 1.
 
     The usual protocol is accuracy over ten contiguous folds of 120, in this order.
 
     Args:
-        data_root: The data folder, by default what ``SEKGNN_DATA`` names, with
-            ``exp/exp.npz`` or the published ``exp/GRAPHSAT.pkl`` (CEXP:
-            ``exp/cexp.npz`` or ``exp/CEXP.txt``); or one file. Text is as in GNN-RNI:
-            the number of graphs; of each graph its size and class; of each node its
-            label, its degree and its neighbours. Of a pickle tensors are read, no code
-            in it is run.
+        data_root: The data folder, by default ``SEKGNN_DATA``, with ``exp/exp.npz`` or
+            the published ``exp/GRAPHSAT.pkl`` (CEXP: ``exp/cexp.npz`` or
+            ``exp/CEXP.txt``); or one file. Text is as in GNN-RNI: the number of graphs;
+            per graph its size and class; per node its label, degree and neighbours.
+            From a pickle only tensors are read, and no code is run.
 
     Attributes:
         labels: Class 0 or 1 of every graph, opposite within a pair; int64 ``[1200]``.
-        source: ``"published"``, or ``"another sample"`` if these are other graphs than
-            those of the literature, as in GNN-RNI's ``Data/EXP/GRAPHSAT.txt``.
+        source: ``"published"``, or ``"another sample"`` for graphs other than those of
+            the literature, such as GNN-RNI's ``Data/EXP/GRAPHSAT.txt``.
 
     Raises:
-        DataNotFoundError: If there is none of these files; says where to get them.
-        GraphInputError: If a file holds something else.
+        DataNotFoundError: If none of these files exists; says where to get them.
+        GraphInputError: If a file has other contents.
     """
 
     _name = "exp"
@@ -150,15 +149,15 @@ class EXP(Collection[Graph]):
         for graph, x, y in rows:
             self.append(LabelledGraph(graph, x))
             labels.append(int(y))
-            for part in ([graph.num_nodes, int(y)], x, graph.edge_index()):
-                digest.update(np.asarray(part).astype("<i8").tobytes())
+            for array in ([graph.num_nodes, int(y)], x, graph.edge_index()):
+                digest.update(np.asarray(array).astype("<i8").tobytes())
         pairs = set(zip(labels[::2], labels[1::2], strict=False))
         if len(labels) % 2 or not pairs <= {(0, 1), (1, 0)}:
             raise GraphInputError(
                 f"{path} does not hold pairs of graphs of the classes 0 and 1."
             )
-        same = digest.hexdigest() == self._digest
-        self.source = "published" if same else "another sample"
+        is_published = digest.hexdigest() == self._digest
+        self.source = "published" if is_published else "another sample"
         self.labels = np.array(labels, dtype=np.int64)
         self.labels.flags.writeable = False
 
@@ -170,8 +169,8 @@ class EXP(Collection[Graph]):
 class CEXP(EXP):
     """The 1200 graphs of CEXP: EXP, changed so that 1-WL solves one half.
 
-    1-WL tells apart the pairs (2k, 2k + 1) with even k ("learn") and none of those with
-    odd k ("exp").
+    1-WL separates the pairs (2k, 2k + 1) with even k ("learn") and none with odd k
+    ("exp").
 
     Attributes:
         labels: Class 0 or 1 of every graph, opposite within a pair; int64 ``[1200]``.
@@ -183,9 +182,9 @@ class CEXP(EXP):
 
 
 class SR25(Collection[Graph]):
-    """The 15 strongly regular graphs (25, 12, 5, 6), pairwise not isomorphic.
+    """The 15 strongly regular graphs (25, 12, 5, 6), pairwise non-isomorphic.
 
-    2-FWL (3-WL) tells none of their 105 pairs apart.
+    2-FWL (3-WL) separates none of their 105 pairs.
     """
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
@@ -209,7 +208,7 @@ def rook_shrikhande() -> tuple[Graph, Graph]:
 def demo_graphs(
     count: int, seed: int, progress: Progress | None = None
 ) -> tuple[list[Graph], dict[str, int]]:
-    """Return ``count`` graphs, four families in turn, and the size of each share."""
+    """Return ``count`` graphs from four families in turn, and counts per family."""
     rng = np.random.default_rng(seed)
 
     def size() -> int:
@@ -270,34 +269,34 @@ def _text(content: bytes) -> Iterator[SatGraph]:
             edges.append(np.stack([np.full(degree, node), take(degree)]))
         yield Graph.from_edge_index(np.concatenate(edges, axis=1), n), kinds, y
     if start != words.size:
-        raise GraphInputError("it goes on after the last graph")
+        raise GraphInputError("it continues after the last graph")
 
 
 class _Fields:
-    """Stands for PyG's ``Data``: takes its attributes, and does nothing."""
+    """Stand-in for PyG's ``Data`` that only holds attributes."""
 
 
 class _TensorReader(pickle.Unpickler):
-    """Reads lists of PyG data; nothing that a pickle names is imported or called.
+    """Reads lists of PyG data without importing or calling anything a pickle names.
 
-    What it may name is replaced: ``Data`` by a class without behaviour, the making of
-    a tensor from bytes by torch's reader for untrusted files.
+    Allowed names are replaced: ``Data`` by a class without behaviour, the construction
+    of tensors from bytes by torch's reader for untrusted files.
     """
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what stands for a name, or refuse it."""
+        """Return the stand-in for a name, or refuse the name."""
         from torch._utils import _rebuild_tensor_v2
 
-        known = {
+        stand_ins = {
             ("torch_geometric.data.data", "Data"): _Fields,
             ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor_v2,
             ("torch.storage", "_load_from_bytes"): _storage,
             ("collections", "OrderedDict"): OrderedDict,
             ("_codecs", "encode"): lambda text, _: text.encode("latin-1"),
         }
-        if (module, name) not in known:
+        if (module, name) not in stand_ins:
             raise pickle.UnpicklingError(f"it names {module}.{name}, which is not read")
-        return known[module, name]
+        return stand_ins[module, name]
 
 
 def _storage(content: bytes) -> Any:
@@ -318,13 +317,13 @@ def _pickled(content: bytes) -> Iterator[SatGraph]:
 
 @dataclass(frozen=True)
 class BRECPair:
-    """Two graphs that are not isomorphic, though 1-WL cannot tell.
+    """Two non-isomorphic graphs that 1-WL cannot separate.
 
     Attributes:
         index: Number of the pair in BREC, 0..399.
         category: A key of ``CATEGORIES``.
         first: One graph.
-        second: The other; as many nodes and edges, and the same degrees.
+        second: The other, with the same degrees.
     """
 
     index: int
@@ -348,19 +347,19 @@ class BREC(Collection[BRECPair]):
     distance_regular  20     380-399  30-63
     ================  =====  =======  =====
 
-    The paper's category "Regular" (140 pairs) is split into its four parts here. The
+    The paper's category "Regular" (140 pairs) is split into its four parts. The
     relabelled copies of upstream's file are left out: :mod:`sekgnn.brec` makes them
     from a seed.
 
     Args:
-        data_root: The data folder, by default what ``SEKGNN_DATA`` names; or a folder
-            with upstream's seven raw files ``*.npy``; or a file, ``brec.g6.txt`` or
-            upstream's ``brec_v3.npy``. Nothing is unpickled, and all of them hold the
-            same graphs, which is checked.
+        data_root: The data folder, by default ``SEKGNN_DATA``; or a folder with
+            upstream's seven raw files ``*.npy``; or a file, ``brec.g6.txt`` or
+            upstream's ``brec_v3.npy``. All are checked to hold the same graphs, and
+            nothing is unpickled.
 
     Raises:
-        DataNotFoundError: If there is none of these files; says where to get them.
-        GraphInputError: If a file holds something else.
+        DataNotFoundError: If none of these files exists; says where to get them.
+        GraphInputError: If a file has other contents.
     """
 
     def __init__(self, data_root: str | os.PathLike[str] | None = None) -> None:
@@ -375,10 +374,10 @@ class BREC(Collection[BRECPair]):
 
     @classmethod
     def of(cls, pairs: Iterable[BRECPair]) -> BREC:
-        """Return a collection of given pairs, which keep their numbers."""
-        made = cls.__new__(cls)
-        made.extend(pairs)
-        return made
+        """Return a collection of given pairs, which keep their indices."""
+        collection = cls.__new__(cls)
+        collection.extend(pairs)
+        return collection
 
     def select(self, *categories: str) -> BREC:
         """Return the pairs of some categories, in the order of BREC.
@@ -386,12 +385,12 @@ class BREC(Collection[BRECPair]):
         Raises:
             ConfigError: If there is no such category.
         """
-        wanted = {check_choice("category", name, CATEGORIES) for name in categories}
-        return BREC.of(pair for pair in self if pair.category in wanted)
+        chosen = {check_choice("category", name, CATEGORIES) for name in categories}
+        return BREC.of(pair for pair in self if pair.category in chosen)
 
 
 def _find_brec(data_root: str | os.PathLike[str] | None) -> Path:
-    """Return the file to read, or the folder of the seven, or say where to get them."""
+    """Return the file, or the folder of the seven, or raise with where to get them."""
     try:
         if data_root is not None and Path(data_root).is_file():
             return Path(data_root)
@@ -413,19 +412,19 @@ def _find_brec(data_root: str | os.PathLike[str] | None) -> Path:
 
 
 def _read_brec(path: Path) -> bytes:
-    """Return the text of ``brec.g6.txt``, made of upstream's arrays if need be."""
-    theirs, _, counts = zip(*_RAW.values(), strict=True)
+    """Return the text of ``brec.g6.txt``, built from upstream's arrays if necessary."""
+    categories, _, counts = zip(*_RAW.values(), strict=True)
     if path.is_dir():
         files = zip(_RAW, counts, strict=True)
         arrays = [_brec_texts(path / name, 2 * pairs) for name, pairs in files]
     elif path.suffix == ".npy":
         pairs = sum(counts)
-        # the second half is of one graph
+        # the second half repeats one graph
         copies = _brec_texts(path, 2 * _PER_PAIR * pairs)
         arrays = [copies[: copies.size // 2].reshape(pairs, _PER_PAIR)[:, :2]]
     else:
         return read_bytes(path)
-    names = np.repeat(theirs, counts).tolist()
+    names = np.repeat(categories, counts).tolist()
     graphs = [text for array in arrays for text in array.reshape(-1).tolist()]
     graphs = [t.decode("latin-1") if isinstance(t, bytes) else t for t in graphs]
     rows = zip(names, graphs[::2], graphs[1::2], strict=True)
@@ -435,12 +434,12 @@ def _read_brec(path: Path) -> bytes:
 
 def _brec_texts(path: Path, count: int) -> NDArray[Any]:
     """Return the graph6 strings of a file; nothing is unpickled."""
-    try:  # mapped: a header that promises more than the file holds is an error
+    try:  # mapped, so that a header larger than the file is an error
         texts: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         raise GraphInputError(
-            f"{path} is no array of strings: it is damaged, or holds objects, which "
-            "are not unpickled."
+            f"{path} is not an array of strings: it is damaged, or holds objects, "
+            "which are not unpickled."
         ) from None
     if texts.dtype.kind not in "SU" or texts.size != count:
         raise GraphInputError(

@@ -1,14 +1,13 @@
-r"""From the raw sums that backends compute to the channels that users see.
+r"""From the raw sums of the backends to the channels that users see.
 
 For one scope at one radius every backend fills an array of raw sums ``[N, C_raw, L]``
 laid out by a :class:`Plan`. AGG and COMBINE are then one sparse linear map, whose
 coefficients are rational numbers: the same map serves float64 (:func:`finish`) and
 exact arithmetic.
 
-At t = 0 a walk is where it starts, :math:`H^{(0)} = I`: a return is 1, the diagonal of
-a shell (and of its squares) is :math:`|N_k(v)|`, every other sum is 0. So it follows
-from the sizes of shells, which can be channels of their own, whatever computed the
-walks (:func:`with_shell_sizes`).
+At t = 0 a walk is at its start, :math:`H^{(0)} = I`: a return is 1, the diagonal of a
+shell (and of its squares) is :math:`|N_k(v)|`, every other sum is 0. Step 0 thus
+follows from the sizes of shells, with any backend (:func:`with_shell_sizes`).
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ PARTS = {
     OUTWARD: "neighbouring",
     INWARD: "neighbouring",
 }
-"""The part of f that a kind belongs to, where hops are merged."""
+"""The part of f of every kind, where hops are merged."""
 
-# what a raw sum is divided by; n_k = |N_k(v)|
+# divisors of raw sums; n_k = |N_k(v)|
 BY_ONE, BY_START, BY_PAIRS, BY_ALL_PAIRS, BY_NEXT_PAIRS, BY_NEXT = range(6)
 
 DIVISORS: dict[str, dict[int, int]] = {
@@ -64,22 +63,22 @@ DIVISORS: dict[str, dict[int, int]] = {
         INWARD: BY_NEXT_PAIRS,
     },
 }
-"""What AGG divides a raw sum by, where that is not 1."""
+"""The divisor of a raw sum in AGG, where it is not 1."""
 
 
 class Plan(NamedTuple):
-    r"""What is computed of one scope at one radius, as kernels read it.
+    r"""The raw sums and terms of one scope at one radius, as kernels read them.
 
-    Raw sum c is :math:`\sum (H_{ij})^p` over pairs (i, j) of two shells around v, of
-    which the centre is shell 0: ``pairs[c]`` is the shell of i, that of j, ``ALL``,
-    ``SAME`` (i = j) or ``OTHER`` (i ≠ j), and the power p. A term is a raw sum, the
-    channel that it is added to, among those of the whole encoding, and what it is
-    divided by: a divisor, ``BY_ONE`` or another, of a hop, times a denominator.
+    Raw sum c is :math:`\sum (H_{ij})^p` over pairs (i, j) of two shells around v, the
+    centre being shell 0: ``pairs[c]`` is the shell of i, that of j, ``ALL``, ``SAME``
+    (i = j) or ``OTHER`` (i ≠ j), and the power p. A term is a raw sum, the channel of
+    the whole encoding to which it is added, a divisor (``BY_ONE``, ...), the hop of the
+    divisor, and a denominator.
     """
 
     loop: int  # 1 with self-loops, else 0
     with_centre: bool  # whether a walk may step on the centre
-    radius: int  # how far from the centre it may go; 0 in graph scope: anywhere
+    radius: int  # of the ego-net; 0 in graph scope
     num_shells: int  # K
     offsets: NDArray[np.int64]  # first raw sum of each kind, [7]; -1: there is none
     num_raw: int  # C_raw
@@ -88,7 +87,7 @@ class Plan(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What kernels add to, as one of two arrays, so that they compile once."""
+    """The output of kernels, one of two arrays, so that they compile once."""
 
     single: NDArray[np.float32]  # [N, C, L]; or [0, C, L]
     double: NDArray[np.float64]  # likewise
@@ -120,13 +119,13 @@ def make_plans(encoding: WalkEncoding) -> tuple[tuple[Plan, ...], tuple[str, ...
                 int(self_loops), scope != "internal", radius, num_shells, offsets,
                 len(pairs), pairs, terms,
             ))  # fmt: skip
-            place = f"{prefix}{scope}{radius or ''}"
-            channels += [f"{place}/{name}" for name in names]
+            walk = f"{prefix}{scope}{radius or ''}"
+            channels += [f"{walk}/{name}" for name in names]
     return tuple(plans), tuple(channels)
 
 
 def _kinds(block: Block) -> list[tuple[int, int]]:
-    """Return (kind, number of hops it has), in order."""
+    """Return (kind, number of hops), in order."""
     scope, _, shells = block
     if scope != "internal":
         return [(TO_SHELL, shells), (DIAGONAL, shells), (OFF_DIAGONAL, shells)]
@@ -203,7 +202,7 @@ def output_map(
 
 @kernel
 def divisor_value(divisor: int, hop: int, sizes: NDArray[np.int64]) -> int:
-    """Return what a raw sum at ``hop`` (from 1) is divided by; sizes are the n_k."""
+    """Return the divisor of a raw sum at ``hop`` (from 1); ``sizes`` are the n_k."""
     n = sizes[hop - 1]
     if divisor == BY_START:
         return n
@@ -228,7 +227,7 @@ def finish(
     node: int,
     out: Output,
 ) -> None:
-    """Add what the terms of a :class:`Plan` give; an empty shell gives nothing.
+    """Add the terms of a :class:`Plan`; an empty shell adds nothing.
 
     Channel c of the node is ``raw[at + c * stride:][:L]``, flat, and its row in ``out``
     is ``node``; ``sizes`` are those of its shells, ``[S]``.
@@ -271,8 +270,8 @@ def write_first_step(
             if prime == 0:
                 out[v, target, 0] += value / whole
             else:
-                part = value * inverse(whole, prime) % prime
-                out[v, target, 0] = (out[v, target, 0] + part) % prime
+                share = value * inverse(whole, prime) % prime
+                out[v, target, 0] = (out[v, target, 0] + share) % prime
 
 
 def with_shell_sizes(
@@ -281,13 +280,13 @@ def with_shell_sizes(
     sizes: NDArray[np.int64] | None,
     prime: int = 0,
 ) -> NDArray[Any]:
-    """Return the whole encoding: step 0 and channels of shell sizes as asked for.
+    """Add step 0 and channels of shell sizes, if the encoding has them.
 
     Args:
-        encoding: What is computed.
+        encoding: The encoding.
         walks: Steps 1..l of all walks, ``[N, C_walks, l]``.
         sizes: :func:`~sekgnn.hops.shell_sizes` of every node, up to
-            ``encoding.sized_shells``; ``None`` to leave their places zero.
+            ``encoding.sized_shells``; ``None`` leaves zeros.
         prime: Compute modulo this number; 0 for floats.
 
     Returns:

@@ -1,7 +1,7 @@
-"""The time that encoding large graphs would take, estimated before it begins.
+"""Estimates of the time to encode large graphs, before it begins.
 
 Around a hub every neighbourhood is almost the whole graph, so the time grows with the
-square of the number of nodes, or its cube. Neighbourhoods of a few nodes tell.
+square of the number of nodes, or its cube. A sample of neighbourhoods shows it.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from sekgnn.walks.vector import padded
 TIME_LIMIT = 3600.0
 """Estimated seconds above which an encoding is refused; ``--force`` lifts it."""
 
-_SAMPLE = 64  # nodes looked at
-_ENOUGH = 3e7  # edges looked at, after which fewer nodes must do
-_LARGE = 1024  # nodes of graphs that are worth a look
+_SAMPLE = 64  # nodes whose neighbourhoods are searched
+_ENOUGH = 3e7  # edges after which the search stops early
+_LARGE = 1024  # nodes up to which a graph costs little
 # nanoseconds, rough, on one 2.3 GHz core
-_BALL = 8.0  # per edge of a ball that half walks search, by a hash table
-_SEARCH = 2.0  # per edge of one that is searched by an array over all nodes
+_BALL = 8.0  # per edge of a ball, searched with a hash table for half walks
+_SEARCH = 2.0  # per edge of a ball, searched with an array over all nodes
 _HALF = 0.55  # per number and edge of half walks
 _EGO = 0.06  # per number and edge of walks in ego-nets
-_COLUMN = 18.0  # per step and node that such a walk lands on
+_COLUMN = 18.0  # per step and landing node of such a walk
 _WALK = 5.2  # per step of a sampled walk
 _OUT = 4.0  # per number that is written
 
@@ -59,13 +59,12 @@ def check_costs(
     alike: NDArray[np.int32] | None = None,
     count: int | None = None,
 ) -> None:
-    """Refuse what would take more than ``TIME_LIMIT`` seconds.
+    """Refuse an encoding that would take more than ``TIME_LIMIT`` seconds.
 
     The arguments are those of :func:`predicted_seconds`.
 
     Raises:
-        ConfigError: If so; says how long it would take, how long sampling would, and
-            what to do instead.
+        ConfigError: If so; it names the time, that of sampling, and what to do.
     """
     if graphs.num_nodes <= _LARGE or not np.isfinite(TIME_LIMIT):
         return
@@ -78,8 +77,8 @@ def check_costs(
             f"take about {_duration(seconds)}: neighbourhoods are large, as around "
             "hubs. Take fewer shells, a smaller radius or shorter walks; or estimate "
             "walks on the whole graph from samples (encode_sampled, --backend sampled),"
-            f" which would take about {_duration(sampled)} with 256 walks; or say that "
-            "it may take this long (--force; sekgnn.encoding.costs.TIME_LIMIT)."
+            f" which would take about {_duration(sampled)} with 256 walks; or lift the "
+            "limit (--force; sekgnn.encoding.costs.TIME_LIMIT)."
         )
 
 
@@ -93,17 +92,17 @@ def predicted_seconds(
     alike: NDArray[np.int32] | None = None,
     count: int | None = None,
 ) -> tuple[float, float]:
-    """Predict how long large graphs take: exactly, and from samples.
+    """Predict the seconds to encode large graphs, exactly and from samples.
 
-    The neighbourhoods of a few nodes are searched and the edges in them counted; graphs
-    of up to 1024 nodes are left out, and what dense matrices compute. Only the first
-    ``count`` nodes are encoded, of which only those are computed that are the smallest
-    of their twins, ``alike``.
+    Counts the edges in the neighbourhoods of a few nodes; graphs of up to 1024 nodes
+    and dense matrices are left out. Of the first ``count`` nodes, only those that are
+    their smallest twin, ``alike``, are computed.
     """
     nodes = _large_nodes(graphs, alike, count)
     if not nodes.size:
         return 0.0, 0.0
-    alike = _each(graphs) if alike is None else alike
+    if alike is None:
+        alike = np.arange(graphs.num_nodes, dtype=np.int32)
     rng = np.random.default_rng(0)
     chosen = rng.choice(nodes, min(_SAMPLE, nodes.size), replace=False)
     exact, sampled, steps = 0.0, 0.0, encoding.walk_length
@@ -138,46 +137,42 @@ def predicted_seconds(
 def _large_nodes(
     graphs: PackedGraphs, alike: NDArray[np.int32] | None, count: int | None
 ) -> NDArray[np.int64]:
-    """Return the nodes that are computed one by one."""
+    """Return the nodes of large graphs that are computed one by one."""
     sizes = np.diff(graphs.node_ptr)
     large = np.repeat(sizes > _LARGE, sizes)
     if alike is not None:
-        large &= alike == _each(graphs)
+        large &= alike == np.arange(graphs.num_nodes)
     return np.flatnonzero(large[:count])
-
-
-def _each(graphs: PackedGraphs) -> NDArray[np.int32]:
-    return np.arange(graphs.num_nodes, dtype=np.int32)
 
 
 @kernel
 def ball_costs(
     graph: Any, alike: NDArray[np.int32], centres: Any, radius: int, num_shells: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return edges by level up to ``radius``, those inside, and nodes of shells.
+    """Return edges by level up to ``radius``, edges inside, and nodes of shells.
 
-    The shapes are ``[S, radius + 1]``, ``[S]`` and ``[S]``; twins are counted once
-    among the nodes of shells. Where balls are huge, S is less than there are centres.
+    The shapes are ``[S, radius + 1]``, ``[S]`` and ``[S]``; twins count once among the
+    nodes of shells. Where balls are huge, S is less than the number of centres.
     """
     levels = np.zeros((centres.size, radius + 1))
     inside, shells = np.zeros(centres.size), np.zeros(centres.size)
-    place = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
-    met, count = 0.0, 0
-    while count < centres.size and met < _ENOUGH:
+    position = np.full(graph.indptr.size - 1, -1, dtype=np.int32)
+    num_edges, count = 0.0, 0
+    while count < centres.size and num_edges < _ENOUGH:
         c, count = count, count + 1
-        nodes, bounds = ball_nodes(graph, centres[c], radius, place)
+        nodes, bounds = ball_nodes(graph, centres[c], radius, position)
         for k in range(radius + 1):
             for i in range(bounds[k], bounds[k + 1]):
                 u = nodes[i]
                 inside[c] += 1
                 for e in range(graph.indptr[u], graph.indptr[u + 1]):
-                    inside[c] += place[graph.indices[e]] >= 0
+                    inside[c] += position[graph.indices[e]] >= 0
                 levels[c, k] += graph.indptr[u + 1] - graph.indptr[u] + 1
                 if k <= num_shells and alike[u] == u:
                     shells[c] += 1
-            met += levels[c, k]
+            num_edges += levels[c, k]
         for i in range(bounds[radius + 1]):
-            place[nodes[i]] = -1
+            position[nodes[i]] = -1
     return levels[:count], inside[:count], shells[:count]
 
 

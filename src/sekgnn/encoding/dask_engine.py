@@ -20,13 +20,13 @@ from sekgnn.errors import ConfigError
 from sekgnn.parallel import usable_cores
 
 ALLOWED_FAILURES = 20
-"""Workers that may die under one task before it is given up; Dask's own is 3."""
+"""Workers that may die on one task before it is given up; Dask's default is 3."""
 
-_NO_PAGES: dict[str, list[str]] = {  # of logs and calls, which would ask for no key
+_NO_PAGES: dict[str, list[str]] = {  # of logs and calls, which ask for no key
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
-_NO_KEY = (TypeError, RuntimeError, AssertionError)  # Dask's, of a tls:// address
+_NO_KEY = (TypeError, RuntimeError, AssertionError)  # of Dask at a tls:// address
 _AHEAD = 3  # tasks handed out per thread, so that no worker waits for the next one
 _SHOWN = 3  # unusable workers named in an error
 
@@ -38,16 +38,16 @@ V = TypeVar("V")
 def open_client(
     scheduler: str | None = None, workers: int | None = None
 ) -> Iterator[Any]:
-    """Give a ``distributed.Client`` of a scheduler, or of new workers on this machine.
+    """Open a ``distributed.Client`` of a scheduler, or of new workers on this machine.
 
     Whoever can talk to a scheduler or a worker runs code as its user. A cluster started
-    here listens on this machine alone, and only to holders of a key that is made for it
-    and never leaves its processes.
+    here listens on this machine alone, and only to holders of a new key that never
+    leaves its processes.
 
     Args:
         scheduler: Address such as ``tls://host:8786``, or the path of a scheduler file;
             ``None`` starts a cluster here, which ends with the block. Certificates are
-            those of Dask's own configuration (``distributed.comm.tls``).
+            those of Dask's configuration (``distributed.comm.tls``).
         workers: Processes of one thread each on this machine; ``None`` for one per
             usable core.
 
@@ -56,7 +56,7 @@ def open_client(
         ConfigError: If there is no scheduler at that address.
     """
     distributed = require("distributed", "dask")
-    # the errors raised here replace Dask's own messages about workers and connections
+    # errors raised here replace Dask's messages about workers and connections
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -114,20 +114,20 @@ def run_tasks(
     packages: Sequence[tuple[str, str]] = (),
     report: Callable[[T, V], object] = lambda task, result: None,
 ) -> list[V]:
-    """Return what ``job`` made of every task, by the number that a task begins with.
+    """Return the results of ``job`` for all tasks, in the order of their numbers.
 
-    Without a client they are run here, one after the other. Tasks are asked for as
-    workers become free, so there may be millions. A task whose worker dies goes to
-    another one. A job makes a file unless it is there and whole, so it may be run any
-    number of times; it is pickled, so an object of this library. ``packages`` are
-    modules that workers need, each with the extra that installs it; ``report`` is told
-    of every task when it is done.
+    A task begins with its number. Without a client tasks run here, one after the other.
+    They are drawn as workers become free, so there may be millions, and move to another
+    worker if theirs dies. A job makes a file unless an intact one exists, so it may run
+    any number of times; it is pickled, so it must be an object of this library.
+    ``packages`` are modules that workers need, each with the extra that installs it;
+    ``report`` is called with every finished task and its result.
 
     Raises:
         ConfigError: If a worker lacks the library or a package, or has another version
             of the library; or a task has ended too many workers.
         ConnectionError: If the scheduler is gone.
-        Exception: What ``job`` raised.
+        Exception: Any error of ``job``.
     """
     done: Iterable[tuple[T, V]] = ((task, job(task)) for task in tasks)
     if client is not None:
@@ -145,7 +145,7 @@ def _on_workers(
     client: Any,
     packages: Sequence[tuple[str, str]],
 ) -> Iterator[tuple[T, Any]]:
-    """Yield every task with what ``job`` made of it, in the order they finish."""
+    """Yield every task with its result, in the order they finish."""
     distributed = require("distributed", "dask")
     problem, run = _by_value()
 
@@ -195,10 +195,10 @@ def _on_workers(
                 ) from error
             if error is not None:
                 raise error
-            said = future.result()
-            if isinstance(said, str):
-                _refuse([said])
-            yield task, said[0]
+            answer = future.result()
+            if isinstance(answer, str):
+                _refuse([answer])
+            yield task, answer[0]
     except ConfigError:
         raise
     except (OSError, TimeoutError) as error:
@@ -208,7 +208,7 @@ def _on_workers(
             raise  # of the job
         cause = " ".join(str(error).split())
         raise ConnectionError(
-            f"the Dask scheduler is gone ({cause[:200]}); what is finished is kept. "
+            f"the Dask scheduler is gone ({cause[:200]}); finished files are kept. "
             "Start a scheduler, and repeat the command to continue."
         ) from error
     finally:
@@ -232,9 +232,9 @@ def _refuse(problems: list[str]) -> None:
 
 
 def _by_value() -> tuple[Callable[..., str | None], Callable[..., Any]]:
-    """Return what workers run, as functions that are sent whole.
+    """Return the functions that workers run, pickled by value.
 
-    A worker without this library could not import them from it.
+    A worker without this library could not import them.
     """
 
     def problem(version: str, packages: list[Any], worker: str) -> str | None:

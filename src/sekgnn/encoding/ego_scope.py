@@ -38,12 +38,12 @@ MAX_BLOCK = 32
 
 
 class EgoNet(NamedTuple):
-    """The nodes of an ego-net, shell by shell, and scratch for as many."""
+    """The nodes of an ego-net, shell by shell, and scratch of the same size."""
 
     bounds: NDArray[np.int64]  # shell k is rows bounds[k]:bounds[k + 1], k = 0..
     shell_of: NDArray[np.int64]  # of each row
-    landing: NDArray[np.int64]  # rows to walk back from, one for all that are twins
-    weights: NDArray[np.float64]  # twins that each of them stands for
+    landing: NDArray[np.int64]  # rows to walk back from, one per class of twins
+    weights: NDArray[np.float64]  # nodes in each of these classes
     ids: NDArray[np.int32]  # 0, 1, 2, ...
     ones: NDArray[np.float64]  # 1, 1, 1, ...
     shell_sums: NDArray[np.float64]  # [(K + 1) * MAX_BLOCK]
@@ -56,13 +56,13 @@ def add_block(
     block: int,  # columns in use
     first: int,
     ego: EgoNet,
-    offsets: NDArray[np.int64],  # of a plan, which whole would cost a third
+    offsets: NDArray[np.int64],  # of a plan; passing all of it costs a third more time
     num_shells: int,
     shift: int,  # 0, or the offset of squares
     raw: NDArray[np.float64],  # [C_raw, L]
     t: int,  # step, from 0
 ) -> None:
-    r"""Add the sums over one block of landing nodes, from number ``first`` on.
+    r"""Add the sums over one block of landing nodes, which begins at ``first``.
 
     Column c of the matrix is :math:`H_{\cdot j}`, j = ``landing[first + c]``, or its
     squares.
@@ -76,15 +76,15 @@ def add_block(
     for c in range(block):
         j, weight = ego.landing[first + c], ego.weights[first + c]
         k = ego.shell_of[j]
-        own = matrix[j * width + c]
+        h_jj = matrix[j * width + c]
         if k == 0:
             if shift == 0 and offsets[RETURN] >= 0:
-                raw[offsets[RETURN], t] = own
+                raw[offsets[RETURN], t] = h_jj
             continue
-        raw[offsets[DIAGONAL] + shift + k - 1, t] += weight * own
+        raw[offsets[DIAGONAL] + shift + k - 1, t] += weight * h_jj
         across = shell_sums[k * width + c]
         if bounds[k + 1] - bounds[k] > 1:
-            raw[offsets[OFF_DIAGONAL] + shift + k - 1, t] += weight * (across - own)
+            raw[offsets[OFF_DIAGONAL] + shift + k - 1, t] += weight * (across - h_jj)
         if offsets[TO_SHELL] >= 0:
             raw[offsets[TO_SHELL] + shift + k - 1, t] += weight * matrix[c]
         if offsets[OUTWARD] >= 0:
@@ -102,14 +102,14 @@ def find_landing(
     stop: int,
     with_centre: bool,
     alike: NDArray[np.int32],
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
     ego: EgoNet,
 ) -> int:
-    """Write the rows to walk back from, and return how many there are.
+    """Write the rows to walk back from, and return their number.
 
     Twins in an ego-net, the centre aside, are in one shell, and swapping them changes
-    nothing: what lands on one lands on each. ``place`` is -1 everywhere, also on
-    return.
+    nothing: walks land on each with the same probability. ``position`` is -1 everywhere
+    on entry and on return.
     """
     count = 0
     if with_centre:
@@ -117,14 +117,14 @@ def find_landing(
         count = 1
     for i in range(1, stop):
         u = alike[nodes[i]]
-        if place[u] < 0:
-            place[u] = count
+        if position[u] < 0:
+            position[u] = count
             ego.landing[count], ego.weights[count] = i, 1.0
             count += 1
         else:
-            ego.weights[place[u]] += 1.0
+            ego.weights[position[u]] += 1.0
     for i in range(1, stop):
-        place[alike[nodes[i]]] = -1
+        position[alike[nodes[i]]] = -1
     return count
 
 
@@ -136,14 +136,15 @@ def encode_ego_nets(
     stop: int,
     plan: Plan,
     global_degrees: bool,
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
     out: Output,
 ) -> None:
-    """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
+    """Add the values of every node of ``start..stop - 1`` that is its smallest twin.
 
     There are at most as many shells as the radius. With ``global_degrees`` the walk has
-    the degrees of the whole graph, and loses what leaves. ``place`` is scratch, -1
-    everywhere, ``[N]``, and as it was on return; ``out`` is ``[N, C, L]``.
+    the degrees of the whole graph, and loses the probability that leaves the ego-net.
+    ``position`` is scratch, ``[N]``, -1 everywhere on entry and on return; ``out`` is
+    ``[N, C, L]``.
     """
     steps, num_shells = out.double.shape[2], plan.num_shells
     flat = np.zeros(plan.num_raw * steps)
@@ -152,7 +153,7 @@ def encode_ego_nets(
     shell_sums = np.zeros((num_shells + 1) * MAX_BLOCK)
     offsets = plan.offsets
     squares = offsets[SQUARES]
-    room = 0  # rows that the scratch memory has
+    room = 0  # rows of the scratch memory
     ids, shell_of = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
     landing, weights = np.empty(0, dtype=np.int64), np.empty(0)
     ones, inverses, current, following = (
@@ -163,7 +164,7 @@ def encode_ego_nets(
         if alike[v] != v:
             continue
         nodes, bounds, rows, columns = local_ball(
-            graph, v, plan.radius, plan.with_centre, plan.loop, place
+            graph, v, plan.radius, plan.with_centre, plan.loop, position
         )
         s = nodes.size
         if s > room:
@@ -189,7 +190,7 @@ def encode_ego_nets(
         for i in range(flat.size):
             flat[i] = 0.0
         columns_needed = find_landing(
-            nodes, bounds[num_shells + 1], plan.with_centre, alike, place, ego
+            nodes, bounds[num_shells + 1], plan.with_centre, alike, position, ego
         )
         for first in range(0, columns_needed, MAX_BLOCK):
             block = columns_needed - first

@@ -1,4 +1,4 @@
-"""Encode graphs with any encoding; walks by the kernels that fit the graphs."""
+"""Encode graphs with any encoding; walks with the kernels that suit the graphs."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ SMALL_GRAPH = 1024
 """Nodes up to which ``auto`` uses O(n²) memory in ``graph`` scope."""
 
 MATRIX_LIMIT = 20_000
-"""Nodes up to which an n x n matrix is made when asked for."""
+"""Nodes up to which an n x n matrix is made on request."""
 
 SMALL_GRAPHS_CHUNK = 1024
-"""Nodes of small graphs that make a chunk."""
+"""Nodes of small graphs in a chunk."""
 
 NODES_CHUNK = 256
-"""Nodes of one large graph, or ego-nets, that make a chunk."""
+"""Nodes of one large graph, or ego-nets, in a chunk."""
 
 _QUICK = 1 << 22  # numbers that fit into any memory
 
 Chunks = list[tuple[int, int]]
 Task = tuple[Chunks, Callable[[int, int], None]]
-"""Chunks that may run at the same time, and what to do with each."""
+"""Chunks that may run at the same time, and a function of each."""
 
 Encoding = str | Mapping[str, Any] | SubstructureEncoding
 """What :func:`~sekgnn.encoding.make_encoding` takes."""
@@ -68,25 +68,24 @@ def encode(
     Args:
         graph: A :class:`~sekgnn.graphs.Graph`, or anything
             :func:`~sekgnn.graphs.as_graph` takes: PyG ``Data``, networkx, scipy, RDKit;
-            or many graphs as :func:`~sekgnn.graphs.pack` joins them.
-        encoding: What to compute, an object or a name; ``WalkEncoding()`` by default.
+            or many graphs, joined by :func:`~sekgnn.graphs.pack`.
+        encoding: An encoding or its name; ``WalkEncoding()`` by default.
         backend: How walks in ``graph`` scope are computed: ``"dense"`` (explicit
             powers), ``"spectral"`` (one eigendecomposition, no ``moments``), ``"push"``
             (half walks in memory proportional to a ball) or ``"auto"``, by size and
-            cost. Ego-nets are always walked one by one in memory proportional to each.
-        dtype: float32 or float64, of the result; probabilities are float64 until then.
+            cost. Ego-nets are always walked one by one, in memory proportional to each.
+        dtype: float32 or float64, of the result; probabilities are computed in float64.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work.
-        **parameters: Of the encoding, where ``encoding`` is a name or left out, such
-            as ``walk_length``.
+        **parameters: Parameters of a named or default encoding, such as
+            ``walk_length``.
 
     Returns:
         ``[num_nodes, encoding.num_channels, encoding.length]``, or a
         :class:`~sekgnn.encoding.RaggedEncoding` if the encoding is ragged.
 
     Raises:
-        ConfigError: If a parameter cannot work, or the encoding returns anything but
-            such numbers.
+        ConfigError: If a parameter cannot work, or the encoding returns anything else.
         GraphInputError: If the graph is not usable, or too large for the backend.
 
     Example:
@@ -95,21 +94,21 @@ def encode(
         [0.333, 0.333]
     """
     packed = graph if isinstance(graph, PackedGraphs) else pack([as_graph(graph)])
-    made = make_encoding(encoding, **parameters)
-    kind = _float_type(dtype)
+    encoder = make_encoding(encoding, **parameters)
+    float_type = _float_type(dtype)
     check_choice("backend", backend, BACKENDS)
     options: dict[str, Any] = {}
     if backend != "auto":
-        if "backend" not in inspect.signature(made.encode).parameters:
+        if "backend" not in inspect.signature(encoder.encode).parameters:
             raise ConfigError(
-                f"encoding {made.name!r} has no backends; leave out backend="
+                f"encoding {encoder.name!r} has no backends; leave out backend="
                 f"{backend!r}."
             )
         options["backend"] = backend
-    values = made.encode(
-        packed, dtype=kind, threads=threads, progress=progress, **options
+    values = encoder.encode(
+        packed, dtype=float_type, threads=threads, progress=progress, **options
     )
-    return made.checked(values, packed.num_nodes, dtype=kind, threads=threads)
+    return encoder.checked(values, packed.num_nodes, dtype=float_type, threads=threads)
 
 
 def encode_many(
@@ -117,8 +116,8 @@ def encode_many(
 ) -> list[Any]:
     """Return :func:`encode` of every graph, by one compiled call over all of them.
 
-    Takes what :func:`encode` does, and returns one ``[n_g, C, L]`` per graph, views of
-    one array.
+    Takes the arguments of :func:`encode`, and returns one ``[n_g, C, L]`` per graph,
+    views of one array.
 
     Raises:
         GraphInputError: If there are no graphs, or one is not usable.
@@ -141,10 +140,10 @@ def encode_pairs(
 ) -> NDArray[Any] | None:
     """Return the encoding ``[n, C, L]`` of one small graph, by one compiled call.
 
-    The numbers are those of :func:`encode`, without the preparations that only pay for
-    many graphs or a large one. ``None`` where these are needed: :func:`quick_plans` is
-    empty, the graph is large, a pair of ``edges`` ``[2, E]`` breaks a rule, or one
-    decomposition is faster.
+    The numbers are those of :func:`encode`, without preparations that pay only for many
+    graphs or a large one. ``None`` if these are needed: :func:`quick_plans` is empty,
+    the graph is large, a pair of ``edges`` ``[2, E]`` breaks a rule, or a decomposition
+    is faster.
     """
     shape = num_nodes, encoding.num_channels, encoding.length
     if not 0 < num_nodes <= SMALL_GRAPH or math.prod(shape) > _QUICK:
@@ -164,7 +163,7 @@ def encode_pairs(
 
 
 def quick_plans(encoding: SubstructureEncoding) -> tuple[Plan, ...]:
-    """Return the plans of an encoding made of walks on whole graphs alone, or none."""
+    """Return the plans of an encoding of walks on whole graphs alone, or none."""
     if type(encoding) is not WalkEncoding or encoding.ragged or encoding.sized_shells:
         return ()
     return () if any(plan.radius for plan in encoding.plans) else encoding.plans
@@ -201,10 +200,10 @@ def encode_walks(
     out = np.zeros(shape, dtype=dtype)
     twin_of, alike = find_alike(packed, threads)
     check_costs(packed, encoding, backend, threads, alike, count)
-    output, alone = Output.of(out), np.arange(n, dtype=np.int32)
+    output, identity = Output.of(out), np.arange(n, dtype=np.int32)
     tasks: list[Task] = []
     for plan in encoding.plans:
-        twins = twin_of if plan.loop else alone
+        twins = twin_of if plan.loop else identity
         tasks += encoding_tasks(
             packed, plan, twins, alike, backend, output, count, near
         )
@@ -242,13 +241,13 @@ def encoding_tasks(
     count: int,
     near: NDArray[np.bool_] | None,
 ) -> list[Task]:
-    """Return what has to be done, one task after the other, for one plan.
+    """Return the tasks of one plan, to be run one after the other.
 
-    ``twin_of`` is the smallest adjacent twin of each node, with which dense matrices
-    are made smaller, itself where the walk has no self-loops; ``alike`` its smallest
-    twin: only these need be computed. ``out`` is zero, and added to. The first
-    ``count`` nodes are encoded, and with the backend ``"push"`` these may be fewer than
-    all of one graph; ``near`` says where a shell of one of them may be, ``[N]``.
+    ``twin_of`` is the smallest adjacent twin of each node, or without self-loops the
+    node itself, and makes dense matrices smaller; ``alike`` is the smallest twin of
+    either kind, and only these are computed. Values are added to ``out``. The first
+    ``count`` nodes are encoded, with the backend ``"push"`` possibly a part of one
+    graph; ``near`` marks nodes that may be in a shell of these, ``[N]``.
 
     Raises:
         GraphInputError: If a graph is too large for the backend.
@@ -298,19 +297,19 @@ def _half_walk_tasks(
     out: Output,
     near: NDArray[np.bool_] | None,
 ) -> list[Task]:
-    """First the returns of all nodes, which every node needs of its shells."""
+    """First the returns of all nodes: every node needs those of its shells."""
     edges = with_degrees(graphs.csr, plan.loop)
     returns = np.empty((graphs.num_nodes, out.double.shape[2]))
-    everywhere, asked = chunks, alike
+    everywhere, needed = chunks, alike
     if near is not None:
         everywhere = _node_chunks(0, graphs.num_nodes)
-        asked = np.where(near, alike, np.int32(-1))
+        needed = np.where(near, alike, np.int32(-1))
 
     def walk_back(start: int, stop: int) -> None:
-        half_walk_returns(edges, asked, start, stop, plan.loop, returns)
+        half_walk_returns(edges, needed, start, stop, plan.loop, returns)
 
     def copy(start: int, stop: int) -> None:
-        copy_to_twins(asked, start, stop, returns)
+        copy_to_twins(needed, start, stop, returns)
 
     def walk_out(start: int, stop: int) -> None:
         half_walk_nodes(edges, alike, start, stop, plan, returns, out)
@@ -326,11 +325,11 @@ def _ego_task(
     chunks: Chunks,
     out: Output,
 ) -> Task:
-    place = PerThread(lambda: np.full(graphs.num_nodes, -1, dtype=np.int32))
+    position = PerThread(lambda: np.full(graphs.num_nodes, -1, dtype=np.int32))
 
     def work(start: int, stop: int) -> None:
         encode_ego_nets(
-            graphs.csr, alike, start, stop, plan, global_degrees, place.value, out
+            graphs.csr, alike, start, stop, plan, global_degrees, position.value, out
         )
 
     return chunks, work
@@ -341,7 +340,7 @@ def _node_chunks(first: int, last: int) -> Chunks:
 
 
 def _graph_chunks(sizes: NDArray[np.int64], limit: int) -> Chunks:
-    """Cut the graphs at every large one, and when a chunk is full."""
+    """Cut the graphs into chunks, at every large graph and where a chunk is full."""
     chunks: Chunks = []
     start, nodes = 0, 0
     for g, size in enumerate(sizes.tolist()):

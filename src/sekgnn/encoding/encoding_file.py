@@ -1,7 +1,4 @@
-"""Encode graphs piece by piece and write the result, all or nothing.
-
-Files are written piece by piece too, so memory stays bounded.
-"""
+"""Encode graphs piece by piece, in bounded memory, and write them, all or nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from sekgnn.encoding.walk_encoding import WalkEncoding
 
 SAMPLED = "sampled"
-"""As a backend: estimates, with their standard errors."""
+"""Backend of estimates with standard errors."""
 
 PIECE_NUMBERS = 1 << 24
 """Numbers encoded before they are written: 128 MB of float64."""
@@ -41,19 +38,19 @@ ROW_GROUP_NUMBERS = 1 << 22
 """Numbers in one row group of a Parquet file: 32 MB of float64."""
 
 Write = Callable[[NDArray[Any]], object]
-"""Takes the encodings of the next nodes, ``[n, C, L]``."""
+"""A function that writes the encodings of the next nodes, ``[n, C, L]``."""
 
 
 @dataclass
 class EncodingFile:
-    """What a file of encodings holds, and how fast that was made.
+    """The contents of a file of encodings, and the time to make it.
 
     Attributes:
         node_ptr: Graph g owns nodes ``node_ptr[g]:node_ptr[g + 1]``, int64 ``[G + 1]``.
         rows: For tables of SMILES, the data row (from 1) of each graph, else None.
-        sampled: Whether a channel of standard errors follows for every channel.
+        sampled: Whether every channel has another one with its standard errors.
         seconds: Time spent encoding, kernels already loaded.
-        total_seconds: The same with loading of kernels and writing; never compiling.
+        total_seconds: The same, with loading kernels and writing, but never compiling.
     """
 
     path: Path
@@ -144,7 +141,7 @@ def write_encodings(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> EncodingFile:
-    """Encode graphs and write the file; a failure leaves what was there before.
+    """Encode graphs and write the file; a failure leaves an existing file untouched.
 
     Memory is that of the graphs and of about ``PIECE_NUMBERS`` numbers, or of the
     encoding of the largest graph. ``rows`` are as in :class:`EncodingFile`; ``backend``
@@ -160,7 +157,7 @@ def write_encodings(
     options: dict[str, Any] = {"backend": backend, "dtype": dtype}
     sizes = [0, *(graph.num_nodes for graph in graphs)]
     node_ptr = np.cumsum(sizes, dtype=np.int64)
-    made = EncodingFile(
+    contents = EncodingFile(
         output,
         encoding,
         np.dtype(dtype),
@@ -169,42 +166,42 @@ def write_encodings(
         None if rows is None else np.array(rows, dtype=np.int64),
         backend == SAMPLED,
     )
-    total = made.shape[0]
+    total = contents.shape[0]
 
     def compute(
-        some: Sequence[Graph], threads: int | None, progress: Progress | None = None
+        piece: Sequence[Graph], threads: int | None, progress: Progress | None = None
     ) -> NDArray[Any]:
-        if not made.sampled:
+        if not contents.sampled:
             values: NDArray[Any] = encode(
-                pack(some), encoding, threads=threads, progress=progress, **options
+                pack(piece), encoding, threads=threads, progress=progress, **options
             )
             return values
         walks: dict[str, Any] = {"num_walks": num_walks, "seed": seed}
-        each = [
-            encode_sampled(
+        blocks = []
+        for graph in piece:
+            sample = encode_sampled(
                 graph, cast("WalkEncoding", encoding), threads=threads, **walks
             )
-            for graph in some
-        ]
-        parts = [np.concatenate([e.values, e.standard_error], axis=1) for e in each]
-        return np.concatenate(parts).astype(dtype, copy=False)
+            pair = sample.values, sample.standard_error
+            blocks.append(np.concatenate(pair, axis=1))
+        return np.concatenate(blocks).astype(dtype, copy=False)
 
-    # load what was compiled before, so that the rate is that of the work
+    # load compiled kernels first, so that the rate is that of the work
     compute([Graph.from_edge_index([[0, 1], [1, 0]], 2)], 1)
     with (
         atomic_path(output) as draft,
         draft.open("wb") as file,
-        WRITERS[suffix](file, made) as write,
+        WRITERS[suffix](file, contents) as write,
     ):
-        for first, last in _pieces(made):
+        for first, last in _pieces(contents):
             begin, end = node_ptr[[first, last]].tolist()
-            moved = within(progress, begin, end - begin, total)
-            begun = clock()
-            block = compute(graphs[first:last], threads, moved)
-            made.seconds += clock() - begun
+            piece_progress = within(progress, begin, end - begin, total)
+            piece_started = clock()
+            block = compute(graphs[first:last], threads, piece_progress)
+            contents.seconds += clock() - piece_started
             write(block)
-    made.total_seconds = clock() - started
-    return made
+    contents.total_seconds = clock() - started
+    return contents
 
 
 def _pieces(contents: EncodingFile) -> list[tuple[int, int]]:
@@ -223,8 +220,8 @@ def _pieces(contents: EncodingFile) -> list[tuple[int, int]]:
 def npz_writer(file: IO[bytes], contents: EncodingFile) -> Iterator[Write]:
     """Write ``values``, ``node_ptr``, ``channels``, ``encoding`` and maybe ``rows``.
 
-    The archive is not compressed: walk probabilities hardly shrink, and an archive
-    that is not can be written in pieces at the speed of the disk.
+    The archive is not compressed: walk probabilities hardly shrink, and uncompressed
+    pieces are written at the speed of the disk.
     """
     small = {
         "node_ptr": contents.node_ptr,
@@ -263,7 +260,7 @@ def parquet_writer(file: IO[bytes], contents: EncodingFile) -> Iterator[Write]:
     fields = [("graph", pa.int64()), ("node", pa.int64())]
     if contents.rows is not None:
         fields.append(("row", pa.int64()))
-    places = [name for name, _ in fields]
+    index_columns = [name for name, _ in fields]
     first = getattr(contents.encoding, "first_step", 1)
     fields += [
         (f"{c}/{t + first}", number) for c in contents.channels for t in range(length)
@@ -274,7 +271,7 @@ def parquet_writer(file: IO[bytes], contents: EncodingFile) -> Iterator[Write]:
     starts = contents.node_ptr
     written = 0
     with pq.ParquetWriter(
-        file, schema, compression="zstd", use_dictionary=places
+        file, schema, compression="zstd", use_dictionary=index_columns
     ) as writer:
 
         def write(block: NDArray[Any]) -> None:
@@ -298,11 +295,11 @@ WRITERS: dict[
     ".npz": npz_writer,
     ".parquet": parquet_writer,
 }
-"""How to write, by suffix."""
+"""Writers by suffix."""
 
 
 def check_output(output: Path, source: Path | None = None) -> str:
-    """Return the suffix of ``output`` if it can be written, before any work is done.
+    """Check, before any work, that ``output`` can be written; return its suffix.
 
     Raises:
         ConfigError: If the suffix is unknown or the file would replace ``source``.

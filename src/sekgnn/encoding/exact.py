@@ -30,7 +30,7 @@ from sekgnn.walks.ball import local_ball
 from sekgnn.walks.modular import PRIMES, inverse, inverse_degrees, modular_step
 
 PAIRS_LIMIT = 8_192
-"""Nodes of a graph, or of an ego-net, for which all pairs are computed."""
+"""Most nodes of a graph, or of an ego-net, for which all pairs are computed."""
 
 GRAPHS_CHUNK, NODES_CHUNK = 32, 64
 
@@ -91,8 +91,8 @@ def finish_exact(
             factor = inverse(whole * terms[i, 4], prime)
             row = out[p, node, terms[i, 1]]
             for t in range(row.size):
-                part = np.int64(raw[p, terms[i, 0], t] % np.uint64(prime))
-                row[t] = (row[t] + part * factor % prime) % prime
+                residue = np.int64(raw[p, terms[i, 0], t] % np.uint64(prime))
+                row[t] = (row[t] + residue * factor % prime) % prime
 
 
 @kernel
@@ -108,8 +108,8 @@ def exact_values(
 ) -> None:
     """Add the residues of some nodes of a small graph to ``out``, ``[2, N, C, L]``.
 
-    They are its rows 0, 1, ..., one for each row of ``bounds``, and the nodes ``first``
-    and so on of ``out``; the rest is as for :func:`add_step` and
+    They are its rows 0, 1, ..., one for each row of ``bounds``, and the nodes from
+    ``first`` on in ``out``; the other arguments are those of :func:`add_step` and
     :func:`~sekgnn.walks.modular.modular_step`.
     """
     n, count, steps = rows.size - 1, bounds.shape[0], out.shape[3]
@@ -132,7 +132,7 @@ def exact_values(
 @kernel
 def exact_graph_scope(
     graph: CsrGraph,
-    alone: NDArray[np.int32],
+    identity: NDArray[np.int32],
     start: int,
     stop: int,
     plan: Plan,
@@ -141,10 +141,10 @@ def exact_graph_scope(
 ) -> None:
     """Write the residues of nodes ``start..stop - 1``, which are one graph.
 
-    With ``count`` they are of numbers of walks instead of probabilities; ``alone`` is
-    the number of every node.
+    With ``count`` they are of numbers of walks instead of probabilities; ``identity``
+    is the number of every node.
     """
-    _, ones, rows, columns = quotient(graph, alone, start, stop - start, plan.loop)
+    _, ones, rows, columns = quotient(graph, identity, start, stop - start, plan.loop)
     members, bounds = class_shells(ones, rows, columns, plan.num_shells)
     inverses = inverse_degrees(rows)
     if count:
@@ -158,13 +158,13 @@ def exact_ego_nets(
     start: int,
     stop: int,
     plan: Plan,
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
     out: NDArray[np.int64],
 ) -> None:
     """Write the residues of nodes ``start..stop - 1`` on their ego-nets."""
     for v in range(start, stop):
         nodes, bounds, rows, columns = local_ball(
-            graph, v, plan.radius, plan.with_centre, plan.loop, place
+            graph, v, plan.radius, plan.with_centre, plan.loop, position
         )
         members = np.arange(nodes.size).astype(np.int32)
         shells = bounds[1 : plan.num_shells + 2].copy().reshape(1, -1)
@@ -182,8 +182,7 @@ def encode_exact(
     """Return the encoding of every node in exact arithmetic.
 
     Two entries are equal exactly when the rational numbers are (up to a chance of about
-    2^-62 per pair): this is what a Weisfeiler-Lehman test may compare, float values are
-    not.
+    2^-62 per pair): a Weisfeiler-Lehman test may compare these, but not floats.
 
     Args:
         graph: As for :func:`~sekgnn.encoding.encoder.encode`.
@@ -209,17 +208,17 @@ def encode_exact(
     encoding = WalkEncoding() if encoding is None else encoding
     if encoding.ragged:
         raise ConfigError(
-            'aggregate="learned" keeps multisets, not numbers: their digests are '
-            "encoding.exact(pack([graph]))."
+            'aggregate="learned" keeps multisets, not numbers: their digests are those '
+            "of encoding.exact(pack([graph]))."
         )
     packed = graph if isinstance(graph, PackedGraphs) else pack([as_graph(graph)])
     walks = exact_walks(packed, encoding.plans, encoding.walk_length, threads, progress)
     sizes = shell_sizes(packed, encoding.sized_shells, threads=threads)
-    parts = [
+    values = [
         with_shell_sizes(encoding, residues, sizes, prime)
         for residues, prime in zip(walks, PRIMES, strict=True)
     ]
-    return np.stack(parts, axis=-1)
+    return np.stack(values, axis=-1)
 
 
 def exact_walks(
@@ -240,18 +239,18 @@ def exact_walks(
     """
     check_pairs(packed, plans, threads)
     n, starts = packed.num_nodes, packed.node_ptr.tolist()
-    alone = np.arange(n, dtype=np.int32)
-    place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
+    identity = np.arange(n, dtype=np.int32)
+    position = PerThread(lambda: np.full(n, -1, dtype=np.int32))
     channels = 1 + max(int(plan.terms[:, 1].max()) for plan in plans)
     out = np.zeros((len(PRIMES), n, channels, steps), dtype=np.int64)
     for i, plan in enumerate(plans):
 
         def on_egos(start: int, stop: int, plan: Plan = plan) -> None:
-            exact_ego_nets(packed.csr, start, stop, plan, place.value, out)
+            exact_ego_nets(packed.csr, start, stop, plan, position.value, out)
 
         def on_graphs(first: int, last: int, plan: Plan = plan) -> None:
             for start, stop in pairwise(starts[first : last + 1]):
-                exact_graph_scope(packed.csr, alone, start, stop, plan, count, out)
+                exact_graph_scope(packed.csr, identity, start, stop, plan, count, out)
 
         share = within(progress, i * n, n, len(plans) * n)
         if plan.radius:
@@ -265,23 +264,23 @@ def exact_walks(
 def check_pairs(
     packed: PackedGraphs, plans: Sequence[Plan], threads: int | None
 ) -> None:
-    """Refuse what needs a number for each of too many pairs of nodes.
+    """Refuse graphs or ego-nets with too many pairs of nodes.
 
     Raises:
-        GraphInputError: If so.
+        GraphInputError: If there is one.
     """
     sizes = np.diff(packed.node_ptr)
     if sizes.max(initial=0) <= PAIRS_LIMIT:
         return
     for radius in dict.fromkeys(plan.radius for plan in plans):
-        most, place = int(sizes.max()), "a graph"
+        most, subgraph = int(sizes.max()), "a graph"
         if radius:
             around = shell_sizes(packed, radius, threads=threads)
             most = 1 + int(around.sum(axis=1).max())
-            place = f"an ego-net of radius {radius}"
+            subgraph = f"an ego-net of radius {radius}"
         if most > PAIRS_LIMIT:
             raise GraphInputError(
                 f"this needs a number for every pair of nodes and handles up to "
-                f"{PAIRS_LIMIT} nodes; {place} has {most}. Take a smaller scope, or "
+                f"{PAIRS_LIMIT} nodes; {subgraph} has {most}. Take a smaller scope, or "
                 "encode() with walks, which gives floats."
             )

@@ -4,10 +4,10 @@ Two methods on the quotient by twins, of q classes and :math:`m_q` edges, each c
 when it is first needed.
 
 *Explicit powers of P* (:func:`encode_dense`), :math:`O(l\,q\,m_q + l \sum_v \sum_k
-|N_k(v)|^2)`. Landing nodes are taken in blocks of columns. For one block all steps are
-taken, and the values are laid out so that all steps of one pair (i, j) are neighbours
-in memory: summing a shell's pairs is then one vector addition per pair, whatever the
-walk length, and a block's values stay in cache.
+|N_k(v)|^2)`. Landing nodes are taken in blocks of columns. All steps of one block are
+computed, and laid out so that the steps of one pair (i, j) are contiguous in memory:
+summing a shell's pairs is then one vector addition per pair, whatever the walk length,
+and a block's values stay in cache.
 
 *One eigendecomposition* (:func:`encode_spectral`). With class sizes μ and degrees d,
 the matrix
@@ -44,7 +44,7 @@ from sekgnn.kernel import kernel
 from sekgnn.walks.vector import WIDTH, add_rows, padded, transpose_scaled
 
 MAX_BLOCK = 64
-PLANES = WIDTH + 1  # one unused, or rows would be 4 KiB apart and evict each other
+PLANES = WIDTH + 1  # one is unused: rows 4 KiB apart would evict each other
 
 
 class Classes(NamedTuple):
@@ -54,7 +54,7 @@ class Classes(NamedTuple):
     sizes: NDArray[np.float64]  # nodes in each class, [q]
     rows: NDArray[np.int64]  # row starts of graphs.twins.quotient, [q + 1]
     columns: NDArray[np.int32]  # its neighbours
-    degrees: NDArray[np.float64]  # that the walk sees, [padded q], zero from q on
+    degrees: NDArray[np.float64]  # of the walk, [padded q], zero from q on
     members: NDArray[np.int32]  # of hops.levels.class_shells
     bounds: NDArray[np.int64]  # likewise, [q, K + 1]
 
@@ -66,8 +66,8 @@ class Tile(NamedTuple):
     j < i; or :math:`H_{ij}^2 + H_{ji}^2`.
     """
 
-    first: int  # class of the block
-    width: int  # how many, a multiple of eight
+    first: int  # first class of the block
+    width: int  # of the block, a multiple of eight
     steps: int  # L, a multiple of eight
     planes: NDArray[np.float64]  # scratch, flat [q, 9, width]
     pairs: NDArray[np.float64]  # flat [q - first, width, L]
@@ -120,11 +120,11 @@ def square_tile(degrees: NDArray[np.float64], q: int, tile: Tile) -> None:
     first, width, steps, _, pairs, _ = tile
     for i in range(first, q):
         for j in range(first, i if i < first + width else first + width):
-            both = degrees[i] + degrees[j]
-            each = degrees[i] ** 2 + degrees[j] ** 2
+            total = degrees[i] + degrees[j]
+            squared = degrees[i] ** 2 + degrees[j] ** 2
             at = ((i - first) * width + j - first) * steps
             for t in range(at, at + steps):
-                pairs[t] = (pairs[t] / both) ** 2 * each if both > 0 else 0.0
+                pairs[t] = (pairs[t] / total) ** 2 * squared if total > 0 else 0.0
 
 
 @kernel
@@ -146,14 +146,14 @@ def add_tile(
     off_diagonal = plan.offsets[OFF_DIAGONAL] + shift
     for v in range(sizes.size):
         sizes[v] -= 1  # v itself is in none of its shells
-        here = first <= v < first + width
+        in_tile = first <= v < first + width
         for k in range(plan.num_shells):
             low, high = cursor[v, k], bounds[v, k + 1]
             end = nearer = low
             while end < high and members[end] < first + width:
                 nearer += members[end] < v
                 end += 1
-            stop = high if here else nearer
+            stop = high if in_tile else nearer
             for a in range(low, stop):
                 c = members[a]
                 share[c] = sizes[c] * degrees[c] / (degrees[c] + degrees[v])
@@ -163,7 +163,7 @@ def add_tile(
                 pairs, ((v - first) * width - first) * steps, steps, steps,
                 share, members, low, nearer,
             )  # fmt: skip
-            if here:  # pairs (c, v) with c beyond v, skipping v's own class
+            if in_tile:  # pairs (c, v) with c beyond v, skipping v's own class
                 beyond = nearer + (nearer < high and members[nearer] == v)
                 add_rows(
                     raw, at, 1.0, 1.0,
@@ -194,7 +194,7 @@ def add_returns(
     steps: int,
     raw: NDArray[np.float64],
 ) -> None:
-    """Add what needs only :math:`H_{ii}`: diagonals, and pairs of twins."""
+    """Add the sums that need only :math:`H_{ii}`: diagonals, and pairs of twins."""
     sizes, members, bounds = classes.sizes, classes.members, classes.bounds
     for v in range(sizes.size):
         sizes[v] -= 1
@@ -225,7 +225,7 @@ def add_returns(
 
 @kernel
 def tile_size(q: int, width: int) -> int:
-    """Return the pairs that are walked at a time, of q classes padded to ``width``."""
+    """Return the number of pairs in a tile of q classes, padded to ``width``."""
     return q * (width if width < MAX_BLOCK else MAX_BLOCK)
 
 
@@ -299,7 +299,7 @@ def finish_classes(
     first: int,
     out: Output,
 ) -> None:
-    """Write the first node of every class, of a graph from node ``first`` on."""
+    """Write the values of the first node of every class; ``first`` is the graph's."""
     nodes, sizes, members = classes.nodes, classes.sizes, classes.members
     counts = np.empty(plan.num_shells, dtype=np.int64)
     for c in range(nodes.size):
@@ -325,12 +325,12 @@ def encode_dense(
 ) -> None:
     """Add the values of graphs ``start..stop - 1`` by explicit powers.
 
-    ``left_over`` is set for graphs that :func:`encode_spectral` does faster, ``[stop -
-    start]``; if it is empty, no graph is left to it. ``out``, ``[N, C, L]``, is added
-    to for the smallest twin of each class.
+    ``left_over``, ``[stop - start]``, is set for graphs that :func:`encode_spectral`
+    encodes faster; if it is empty, all are encoded here. Values are added to ``out``,
+    ``[N, C, L]``, for the smallest twin of each class.
     """
     steps = padded(out.double.shape[2])
-    planes, pairs = np.empty(0), np.empty(0)  # kept: fresh memory is slow to touch
+    planes, pairs = np.empty(0), np.empty(0)  # reused: fresh memory is slow to touch
     for g in range(start, stop):
         first = node_ptr[g]
         classes = classes_of(graph, twin_of, first, node_ptr[g + 1], plan)
@@ -365,12 +365,11 @@ def encode_one(
     plan: Plan,
     out: Output,
 ) -> bool:
-    """Add the values of one graph, and return whether that was possible here.
+    """Add the values of one graph; return whether ``out`` is valid.
 
-    It is not if a pair breaks a rule, or :func:`encode_spectral` is faster; what was
-    written is then of no use. ``graph`` is a view of ``indptr`` and ``indices``, which
-    are filled; for the rest see :func:`~sekgnn.graphs.packed.write_rows` and
-    :func:`encode_dense`.
+    It is not if a pair breaks a rule, or :func:`encode_spectral` is faster. ``graph``
+    is a view of ``indptr`` and ``indices``, which are filled; the other arguments are
+    those of :func:`~sekgnn.graphs.packed.write_rows` and :func:`encode_dense`.
     """
     if not write_rows(edges, node_ptr, edge_ptr, 0, 1, indptr, indices):
         return False
@@ -415,7 +414,7 @@ def eigenvectors(
 def spectral_sums(
     classes: Classes, plan: Plan, steps: int, flat: NDArray[np.float64]
 ) -> None:
-    """Do what :func:`dense_sums` does, but without squares."""
+    """Write the raw sums as :func:`dense_sums`, but without squares."""
     sizes, degrees, offsets = classes.sizes, classes.degrees, plan.offsets
     members, bounds = classes.members, classes.bounds
     q, width = sizes.size, degrees.size
@@ -487,7 +486,7 @@ def encode_spectral(
     chosen: NDArray[np.bool_],
     out: Output,
 ) -> None:
-    """Encode those of the graphs ``start..stop - 1`` that are ``chosen``.
+    """Encode the ``chosen`` of the graphs ``start..stop - 1``.
 
     By one eigendecomposition each; the arguments are those of :func:`encode_dense`.
     """

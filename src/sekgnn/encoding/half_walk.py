@@ -93,7 +93,7 @@ def finish_pairs(
     steps: int,
     raw: NDArray[np.float64],
 ) -> None:
-    """Write the return and the diagonals; take the diagonals out of the pair sums."""
+    """Write the return and the diagonals; subtract the diagonals from the pair sums."""
     bounds, nodes = ball.bounds, ball.nodes
     centre = nodes[0]
     for t in range(steps):
@@ -119,7 +119,7 @@ def half_walk_nodes(
     returns: NDArray[np.float64],
     out: Output,
 ) -> None:
-    """Add the values of nodes ``start..stop - 1`` that are their smallest twins.
+    """Add the values of every node of ``start..stop - 1`` that is its smallest twin.
 
     ``graph`` is from :func:`~sekgnn.walks.ball.with_degrees`, ``plan`` has no squares,
     ``returns`` are those of every node, from
@@ -139,15 +139,15 @@ def half_walk_nodes(
             continue
         ball = grow_ball(graph, v, plan.loop, ball)
         bounds, degrees = ball.bounds, ball.degrees
-        found = bounds[bounds.size - 1]
+        size = bounds[bounds.size - 1]
         for a in range(bounds[num_shells + 1]):  # needed at the end
             prefetch(returns, ball.nodes[a] * steps)
-        if ones.size < found:
-            ones, ids = np.empty(2 * found), np.empty(2 * found, dtype=np.int32)
-            before, after = np.empty(2 * found * width), np.empty(2 * found * width)
-            for i in range(2 * found):
+        if ones.size < size:
+            ones, ids = np.empty(2 * size), np.empty(2 * size, dtype=np.int32)
+            before, after = np.empty(2 * size * width), np.empty(2 * size * width)
+            for i in range(2 * size):
                 ones[i], ids[i] = 1.0, i
-        for i in range(found * width):
+        for i in range(size * width):
             before[i] = after[i] = 0.0
         for i in range(raw.size):
             raw[i] = 0.0

@@ -1,11 +1,10 @@
-r"""Multisets of step vectors over shells: what ``aggregate="learned"`` leaves to learn.
+r"""Multisets of step vectors over shells, for ``aggregate="learned"``.
 
 For every channel of a :class:`~sekgnn.encoding.WalkEncoding` a node has the multiset of
-the vectors :math:`(H^{(t)}_{ij})_{t=1}^l` of its pairs (i, j). Which of them are equal
-is decided by digests of exact residues, and the order of everything kept follows these
-digests. Floats of equal numbers are equal, too (:mod:`sekgnn.walks.step_vectors`), so
-the arrays of relabelled graphs agree bit for bit, and equal multisets of different
-graphs as well.
+the vectors :math:`(H^{(t)}_{ij})_{t=1}^l` of its pairs (i, j). Digests of exact
+residues decide which vectors are equal, and order vectors and multisets. Floats of
+equal numbers are equal, too (:mod:`sekgnn.walks.step_vectors`), so the arrays of
+relabelled graphs agree bit for bit, and so do equal multisets of different graphs.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ from sekgnn.parallel import (
     resolve_threads,
     run_chunks,
 )
-from sekgnn.walks.ball import WalkScope, walk_place
+from sekgnn.walks.ball import WalkScope, walk_graph
 from sekgnn.walks.step_vectors import Merged, merge_twins, step_vectors
 
 Ints = NDArray[np.int32]
 
 MEMORY_LIMIT = 8 * 2**30
-"""Bytes that multisets and the walks behind them may need, if that much is free."""
+"""Most bytes for multisets and the walks behind them, if that much is free."""
 
 KEY_VECTOR = key_of("step vector of a pair")
 KEY_MULTISET = key_of("multiset of step vectors")
 
 _GRAPHS_CHUNK = 64
-_MOST_VECTORS = 2**16  # kept of graphs before
+_MOST_VECTORS = 2**16  # of earlier graphs to remember
 
 
 class Store(NamedTuple):
-    """Different things, by the digests they are known by, with room for more."""
+    """Distinct items by digest, with room for more."""
 
     table: Ints  # of find_key
     keys: Colours  # [P, 2]
@@ -62,24 +61,24 @@ def new_store() -> Store:
 
 
 @kernel
-def roomy(store: Store, found: int, more: int) -> Store:
-    """Return the store with room for ``more`` keys besides those ``found``."""
-    if found + more <= store.keys.shape[0]:
+def roomy(store: Store, count: int, more: int) -> Store:
+    """Return the store, of ``count`` keys, with room for ``more``."""
+    if count + more <= store.keys.shape[0]:
         return store
-    keys = with_room(store.keys, found + more)
+    keys = with_room(store.keys, count + more)
     table = empty_table(keys.shape[0])
-    for p in range(found):
+    for p in range(count):
         table[find_key(table, keys, keys[p, 0], keys[p, 1])] = p
     return Store(table, keys)
 
 
 @kernel
-def number_of(store: Store, found: int, k0: np.uint64, k1: np.uint64) -> int:
-    """Return the number of a key, which is ``found`` if it is new; there is room."""
+def number_of(store: Store, count: int, k0: np.uint64, k1: np.uint64) -> int:
+    """Return the number of a key, ``count`` if it is new; the store has room for it."""
     slot = find_key(store.table, store.keys, k0, k1)
     if store.table[slot] < 0:
-        store.keys[found, 0], store.keys[found, 1] = k0, k1
-        store.table[slot] = found
+        store.keys[count, 0], store.keys[count, 1] = k0, k1
+        store.table[slot] = count
     return int(store.table[slot])
 
 
@@ -95,34 +94,34 @@ def with_room(array: NDArray[Any], needed: int) -> NDArray[Any]:
 
 @kernel
 def number_pairs(
-    merged: Merged, steps: int, store: Store, vectors: NDArray[Any], found: int
+    merged: Merged, steps: int, store: Store, vectors: NDArray[Any], count: int
 ) -> tuple[Ints, Store, NDArray[Any], int]:
-    """Return the number of the step vector of every pair of classes, ``[q, q + 1]``.
+    """Number the step vectors of all pairs of classes, ``[q, q + 1]``.
 
-    It is the same for equal ones; last comes that of two nodes of one class. Of those
-    ``found`` already ``store`` has the digests and ``vectors`` the numbers, ``[P, L]``;
-    both are returned with the new ones.
+    Equal vectors have one number; the last column is that of two nodes of one class.
+    ``store`` holds the digests of the ``count`` vectors so far and ``vectors`` their
+    values, ``[P, L]``; both are returned with the new ones.
     """
     q = merged.second.size
     residues, floats = step_vectors(merged, steps)
     numbers = np.empty((q, q + 1), dtype=np.int32)
-    store = roomy(store, found, numbers.size)
-    vectors = with_room(vectors, found + numbers.size)
+    store = roomy(store, count, numbers.size)
+    vectors = with_room(vectors, count + numbers.size)
     for c in range(q):
         for d in range(q + 1 if merged.second[c] >= 0 else q):
             i, j = (c, d) if d < q else (merged.second[c], c)
             x, y = np.uint64(residues[i, j]), np.uint64(residues[i, q + j])
             k0, k1 = spread(x, y, KEY_VECTOR)
-            numbers[c, d] = number_of(store, found, k0, k1)
-            if numbers[c, d] == found:
+            numbers[c, d] = number_of(store, count, k0, k1)
+            if numbers[c, d] == count:
                 for t in range(steps):
-                    vectors[found, t] = floats[t, i, j]
-                found += 1
-    return numbers, store, vectors, found
+                    vectors[count, t] = floats[t, i, j]
+                count += 1
+    return numbers, store, vectors, count
 
 
 class Shells(NamedTuple):
-    """How many nodes of which class are in every shell."""
+    """The number of nodes of each class in every shell."""
 
     ptr: NDArray[np.int64]  # shell k is ptr[k]..ptr[k + 1] - 1, [h + 2]
     classes: Ints
@@ -155,10 +154,10 @@ def tally_pairs(
     start: int,  # shell of i
     end: int,  # shell of j
     which: int,  # ALL, SAME or OTHER
-    tally: Ints,  # zero; receives how often each number occurs
-    seen: Ints,  # receives the numbers that do
+    tally: Ints,  # zero; receives the count of each number
+    seen: Ints,  # receives the numbers that occur
 ) -> int:
-    """Count the vectors of the pairs between two shells; return how many there are."""
+    """Count the vectors of the pairs between two shells; return how many differ."""
     size = 0
     for x in range(shells.ptr[start], shells.ptr[start + 1]):
         for y in range(shells.ptr[end], shells.ptr[end + 1]):
@@ -187,16 +186,16 @@ def graph_multisets(
     blocks: NDArray[np.int64],
     pairs: NDArray[np.int64],
     vectors: NDArray[Any],
-    place: Ints,
+    position: Ints,
 ) -> tuple[Ints, Ints, Ints, Ints, NDArray[Any], NDArray[np.int64], Colours]:
     """Return the multisets of some graphs, of nodes ``starts[g]..starts[g + 1] - 1``.
 
-    The ego-nets of molecules, and of social networks up to twins, are few: what one of
-    them has is known by the digest of its merged graph when it is met again. A node has
-    what its smallest twin, ``alike[v]``, has. ``blocks`` and ``pairs`` are those of
-    :func:`_channels`; ``vectors`` is scratch, ``[1, L]`` or more, of the type that
-    vectors are to have; ``place`` is scratch, -1 everywhere, one per node, and as it
-    was on return.
+    The ego-nets of molecules, and of social networks up to twins, repeat: the multisets
+    of one are reused where the digest of its merged graph occurs again, and those of
+    the smallest twin, ``alike[v]``, serve all its twins. ``blocks`` and ``pairs`` are
+    those of :func:`_channels`; ``vectors`` is scratch, ``[1, L]`` or more, of the type
+    of the result; ``position`` is scratch, one entry per node, -1 everywhere on entry
+    and on return.
 
     Returns:
         The arrays of a :class:`~sekgnn.encoding.RaggedEncoding`, and the digest of
@@ -211,18 +210,18 @@ def graph_multisets(
         np.empty((64, 2), dtype=np.uint64), np.zeros(3, dtype=np.int64),
     )  # fmt: skip
     of_egos, of_vectors, of_multisets = new_store(), new_store(), new_store()
-    egos = found = multisets = 0
+    egos = num_vectors = multisets = 0
     ego_rows = np.empty((64, channels), dtype=np.int32)
     ends = np.zeros(65, dtype=np.int64)  # of the members of every multiset
     members, counts = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
     tally, seen = np.zeros(64, dtype=np.int32), np.empty(64, dtype=np.int32)
-    row_of, place_of = np.zeros(64, dtype=np.int32), np.zeros_like(tally)
+    row_of, position_of = np.zeros(64, dtype=np.int32), np.zeros_like(tally)
     merged = merge_twins(ends[:1], seen[:0], seen[:0])
     numbers = np.empty((0, 0), dtype=np.int32)
     for g in range(starts.size - 1):
-        if found > _MOST_VECTORS:  # of other graphs: they would only fill the memory
+        if num_vectors > _MOST_VECTORS:  # of earlier graphs: they only fill memory
             of_egos, of_vectors, of_multisets = new_store(), new_store(), new_store()
-            egos = found = multisets = 0
+            egos = num_vectors = multisets = 0
         for b in range(blocks.shape[0]):
             scope = WalkScope(
                 blocks[b, 0] == 1, blocks[b, 1], blocks[b, 2] == 1, blocks[b, 3]
@@ -233,8 +232,8 @@ def graph_multisets(
                 if alike[v] < v:
                     rows[v - begin, first:last] = rows[alike[v] - begin, first:last]
                     continue
-                at, bounds, nodes, near, columns = walk_place(
-                    graph, starts[g], starts[g + 1], v, scope, place
+                at, bounds, nodes, near, columns = walk_graph(
+                    graph, starts[g], starts[g + 1], v, scope, position
                 )
                 ego = -1
                 if nodes.size:
@@ -251,13 +250,13 @@ def graph_multisets(
                             continue
                         egos += 1
                         ego_rows = with_room(ego_rows, egos)
-                    numbers, of_vectors, vectors, found = number_pairs(
-                        merged, steps, of_vectors, vectors, found
+                    numbers, of_vectors, vectors, num_vectors = number_pairs(
+                        merged, steps, of_vectors, vectors, num_vectors
                     )
-                    if tally.size < found:
-                        tally = np.zeros(2 * found, dtype=np.int32)
-                        place_of = np.zeros_like(tally)
-                        seen = np.empty(2 * found, dtype=np.int32)
+                    if tally.size < num_vectors:
+                        tally = np.zeros(2 * num_vectors, dtype=np.int32)
+                        position_of = np.zeros_like(tally)
+                        seen = np.empty(2 * num_vectors, dtype=np.int32)
                 shells = classes_by_shell(merged, at, bounds)
                 for c in range(first, last):
                     different = tally_pairs(
@@ -291,7 +290,7 @@ def graph_multisets(
             row_of = np.zeros(2 * multisets, dtype=np.int32)
         out = in_order(
             rows[starts[g] - begin : starts[g + 1] - begin], tables[g], ends, members,
-            counts, vectors, of_multisets.keys, row_of, place_of, out,
+            counts, vectors, of_multisets.keys, row_of, position_of, out,
         )  # fmt: skip
     u, m, t = out.filled
     return (
@@ -301,9 +300,9 @@ def graph_multisets(
 
 
 class Lists(NamedTuple):
-    """What of several graphs is written one after the other, with room for more."""
+    """Arrays of several graphs, written one after the other, with room for more."""
 
-    sizes: Ints  # [U], as all in a RaggedEncoding
+    sizes: Ints  # [U]; these four are as in a RaggedEncoding
     members: Ints  # [M]
     counts: Ints  # [M]
     vectors: NDArray[Any]  # [T, L]
@@ -315,57 +314,57 @@ class Lists(NamedTuple):
 def in_order(
     rows: Ints,  # multiset of every node and channel, [n, C]; renumbered
     table: NDArray[np.int64],  # receives the numbers of multisets and vectors, [2, C]
-    ends: NDArray[np.int64],  # of the members of the multiset before, [U + 1]
+    ends: NDArray[np.int64],  # of the members of the previous multiset, [U + 1]
     members: Ints,  # numbers of vectors, in the order of their keys
-    counts: Ints,  # how often each occurs
+    counts: Ints,  # of each in its multiset
     vectors: NDArray[Any],  # [>= P, L]
     digests: Colours,  # of the multisets, [U, 2]
-    row_of: Ints,  # scratch, [U]: one more than where a multiset was written last
-    place_of: Ints,  # likewise of every vector, [P]
-    out: Lists,  # written behind what is there
+    row_of: Ints,  # scratch, [U]: 1 + the row of a multiset when last written
+    position_of: Ints,  # likewise of every vector, [P]
+    out: Lists,  # appended to
 ) -> Lists:
-    """Write what a graph has, channel by channel, multisets in the order of digests.
+    """Append the multisets of a graph, channel by channel, in the order of digests.
 
-    Vectors come as they are met first. Returns ``out``, larger if it was full.
+    Vectors are ordered by first use. Returns ``out``, larger if it was full.
     """
     n, channels = rows.shape
     chosen = np.empty(n, dtype=np.int32)
     u, m, t = out.filled
     u0, t0 = u, t
     for c in range(channels):
-        few, size, first = 0, 0, t
+        size, entries, first = 0, 0, t
         for v in range(n):
             x = rows[v, c]
             if row_of[x] <= u0:
                 row_of[x] = u0 + 1
-                chosen[few] = x
-                few += 1
-                size += ends[x + 1] - ends[x]
+                chosen[size] = x
+                size += 1
+                entries += ends[x + 1] - ends[x]
         out = Lists(
-            with_room(out.sizes, u + few),
-            with_room(out.members, m + size),
-            with_room(out.counts, m + size),
-            with_room(out.vectors, t + size),
-            with_room(out.digests, u + few),
+            with_room(out.sizes, u + size),
+            with_room(out.members, m + entries),
+            with_room(out.counts, m + entries),
+            with_room(out.vectors, t + entries),
+            with_room(out.digests, u + size),
             out.filled,
         )
-        for x in chosen[np.argsort(digests[chosen[:few], 0])]:
+        for x in chosen[np.argsort(digests[chosen[:size], 0])]:
             out.sizes[u] = ends[x + 1] - ends[x]
             out.digests[u] = digests[x]
             u += 1
             row_of[x] = u
             for e in range(ends[x], ends[x + 1]):
                 p = members[e]
-                if place_of[p] <= first:
+                if position_of[p] <= first:
                     for step in range(vectors.shape[1]):
                         out.vectors[t, step] = vectors[p, step]
                     t += 1
-                    place_of[p] = t
-                out.members[m], out.counts[m] = place_of[p] - 1 - t0, counts[e]
+                    position_of[p] = t
+                out.members[m], out.counts[m] = position_of[p] - 1 - t0, counts[e]
                 m += 1
         for v in range(n):
             rows[v, c] = row_of[rows[v, c]] - 1 - u0
-        table[0, c], table[1, c] = few, t - first
+        table[0, c], table[1, c] = size, t - first
     out.filled[0], out.filled[1], out.filled[2] = u, m, t
     return out
 
@@ -402,21 +401,20 @@ def encode_multisets(
     Raises:
         GraphInputError: If they would need more than :data:`MEMORY_LIMIT`.
     """
-    parts = _run(packed, encoding, np.dtype(dtype), threads, progress)
-    return RaggedEncoding(*(np.concatenate(arrays) for arrays in parts[:-1]))
+    *arrays, _ = _run(packed, encoding, np.dtype(dtype), threads, progress)
+    return RaggedEncoding(*arrays)
 
 
 def exact_multisets(
     packed: PackedGraphs, encoding: WalkEncoding, threads: int | None = None
 ) -> NDArray[np.int64]:
-    """Return a digest of every multiset, equal exactly where they are, ``[N, C, 2]``.
+    """Return the digest of every multiset, equal if the multisets are, ``[N, C, 2]``.
 
     Raises:
         GraphInputError: As :func:`encode_multisets`.
     """
-    rows, *_, tables, digests = (
-        np.concatenate(arrays)
-        for arrays in _run(packed, encoding, np.dtype(np.float32), threads, None)
+    rows, *_, tables, digests = _run(
+        packed, encoding, np.dtype(np.float32), threads, None
     )
     before = np.cumsum(tables[:, 0].sum(axis=1)) - tables[:, 0].sum(axis=1)
     rows = rows + np.repeat(before, np.diff(packed.node_ptr))[:, None]
@@ -429,33 +427,34 @@ def _run(
     dtype: np.dtype[Any],
     threads: int | None,
     progress: Progress | None,
-) -> list[list[NDArray[Any]]]:
-    """Return what :func:`graph_multisets` does, one list of arrays each, in order."""
+) -> list[NDArray[Any]]:
+    """Return what :func:`graph_multisets` does, of all graphs."""
     blocks, pairs = _channels(encoding)
     _check_memory(packed, encoding, blocks, pairs, dtype, threads)
     starts, graphs = packed.node_ptr, len(packed.node_ptr) - 1
     _, alike = find_alike(packed, threads)
-    place = PerThread(lambda: np.full(starts[-1], -1, dtype=np.int32))
-    parts: dict[int, tuple[NDArray[Any], ...]] = {}
+    position = PerThread(lambda: np.full(starts[-1], -1, dtype=np.int32))
+    results: dict[int, tuple[NDArray[Any], ...]] = {}
 
     def work(first: int, last: int) -> None:
         vectors = np.empty((64, encoding.walk_length), dtype=dtype)
-        parts[first] = graph_multisets(
+        results[first] = graph_multisets(
             packed.csr, starts[first : last + 1], alike, blocks, pairs, vectors,
-            place.value,
+            position.value,
         )  # fmt: skip
 
     chunks = even_chunks(graphs, _GRAPHS_CHUNK) if graphs else [(0, 0)]
     run_chunks(work, chunks, threads, progress)
-    return [list(part) for part in zip(*(parts[k] for k in sorted(parts)), strict=True)]
+    in_turn = (results[first] for first in sorted(results))
+    return [np.concatenate(arrays) for arrays in zip(*in_turn, strict=True)]
 
 
 def _channels(encoding: WalkEncoding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the scopes and the channels as the kernels read them.
 
     Returns:
-        blocks: Whether the walk is on the whole graph, the radius to search, whether
-            the centre is there, whether there are self-loops, and the first channel.
+        blocks: 1 for walks on the whole graph, the radius to search, 1 with the centre,
+            1 with self-loops, and the first channel; a row per scope.
         pairs: Those of a :class:`~sekgnn.encoding.channels.Plan` for every channel.
     """
     blocks: list[tuple[int, ...]] = []
@@ -475,19 +474,19 @@ def _check_memory(
     dtype: np.dtype[Any],
     threads: int | None,
 ) -> None:
-    """Refuse what would not fit, before anything is computed."""
+    """Refuse multisets that would not fit into memory, before computing them."""
     sizes = np.diff(packed.node_ptr)
     at_once = min(resolve_threads(threads), max(sizes.size, 1))
     free = free_bytes()
     limit = MEMORY_LIMIT if free is None else min(MEMORY_LIMIT, free)
 
     def memory(total: int, most: int) -> int:
-        kept = total * (8 + encoding.walk_length * dtype.itemsize)
-        return kept + at_once * most**2 * (16 * encoding.walk_length + 108)
+        stored = total * (8 + encoding.walk_length * dtype.itemsize)
+        return stored + at_once * most**2 * (16 * encoding.walk_length + 108)
 
     largest = int(sizes.max(initial=0))
     if memory(len(blocks) * int((sizes**3).sum()), largest) <= limit:
-        return  # were every pair in a shell of every node; small graphs end here
+        return  # even with every pair in a shell of every node, as in small graphs
     total, most = count_pairs(packed, blocks, pairs, threads)
     most = largest if blocks[:, 0].any() else most
     needed = memory(total, most)
@@ -495,7 +494,7 @@ def _check_memory(
         raise GraphInputError(
             f'aggregate="learned" keeps up to {total:,} pairs of these graphs, walks '
             f"on up to {most:,} nodes at once, and may need {needed / 2**30:,.1f} GiB; "
-            f"the limit is {limit / 2**30:.0f} GiB (what is free, or "
+            f"the limit is {limit / 2**30:.0f} GiB (free memory, or "
             "sekgnn.encoding.multisets.MEMORY_LIMIT). Use fewer num_shells, a smaller "
             'radius, scope "internal" alone, a shorter walk_length, fewer graphs, or '
             'aggregate="moments".'

@@ -3,8 +3,8 @@
 A walk of l steps between two nodes within K of v stays within K + ⌈l/2⌉ of v, and an
 ego-net within its radius. So a range of nodes is encoded on its surroundings alone,
 which are cut out of the mapped file with the range first: memory holds these, and the
-encodings of the range. Every range is an array file of its own, so that any engine may
-make them in any order and any number of times; a file that is there is kept.
+encodings of the range. Every range is an array file of its own, so ranges may be made
+in any order and any number of times; an existing file is kept.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ def encode_nodes(
     distance = np.full(graph.num_nodes, -1, dtype=np.int16)
     nodes = near_range(graph.csr, start, stop, reach + 1, distance)
     near = distance[nodes] <= encoding.num_shells
-    place = np.empty(graph.num_nodes, dtype=np.int32)
-    place[nodes] = np.arange(nodes.size)
-    rows, columns = cut_rows(graph.csr, nodes, reach, distance, place)
-    del place, distance
+    position = np.empty(graph.num_nodes, dtype=np.int32)
+    position[nodes] = np.arange(nodes.size)
+    rows, columns = cut_rows(graph.csr, nodes, reach, distance, position)
+    del position, distance
     ends = np.array([0, nodes.size])
     return encode_walks(
         PackedGraphs.over(ends, rows, columns),
@@ -111,15 +111,15 @@ def encode_nodes(
 
 
 def check_ranges(encoding: SubstructureEncoding) -> None:
-    """Refuse an encoding that is not computed range by range.
+    """Refuse an encoding that cannot be computed by ranges of nodes.
 
     Raises:
         ConfigError: If so.
     """
     if not isinstance(encoding, WalkEncoding) or encoding.ragged:
         raise ConfigError(
-            f"encoding {encoding.name!r} is not computed by ranges of nodes; use walks "
-            'with another aggregate than "learned", or encode the whole graph.'
+            f"encoding {encoding.name!r} cannot be computed by ranges of nodes; use "
+            'walks with an aggregate other than "learned", or encode the whole graph.'
         )
 
 
@@ -129,16 +129,16 @@ def near_range(
 ) -> NDArray[np.int32]:
     """Return the nodes within ``reach`` of a range, the range first, nearest first.
 
-    ``distance`` is -1 everywhere, and of the nodes found then 0..reach.
+    ``distance`` is -1 everywhere on entry, and receives 0..reach for these nodes.
     """
     nodes = np.arange(start, stop, dtype=np.int32)
     distance[start:stop] = 0
-    low, found = 0, stop - start
+    low, count = 0, stop - start
     for level in range(1, reach + 1):
-        high = found
-        nodes, found = search_level(graph, nodes, low, high, level, distance)
+        high = count
+        nodes, count = search_level(graph, nodes, low, high, level, distance)
         low = high
-    return nodes[:found].copy()
+    return nodes[:count].copy()
 
 
 @kernel
@@ -147,11 +147,11 @@ def cut_rows(
     nodes: NDArray[np.int32],
     reach: int,
     distance: NDArray[np.int16],
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the graph on some nodes; those beyond ``reach`` have empty rows.
 
-    ``place`` is the position of every node among them.
+    ``position`` is that of every node among them.
     """
     indptr, indices = graph
     rows = np.zeros(nodes.size + 1, dtype=np.int64)
@@ -164,22 +164,22 @@ def cut_rows(
         first = indptr[nodes[i]]
         row = columns[rows[i] : rows[i + 1]]
         for e in range(row.size):
-            row[e] = place[indices[first + e]]
+            row[e] = position[indices[first + e]]
         row.sort()
     return rows, columns
 
 
 @dataclass(frozen=True)
 class RangePlan:
-    """What is computed of a huge graph, the same for every range.
+    """The computation for a huge graph, the same for every range.
 
     Attributes:
         encoding: The walks.
         backend: ``"push"``, exact, or ``"sampled"``.
         dtype: float32 or float64.
         num_walks: Walks per starting set, if they are sampled.
-        seed: Of these.
-        range_numbers: About how many numbers a range has.
+        seed: Seed of these walks.
+        range_numbers: Numbers in the encodings of a range, about.
     """
 
     encoding: WalkEncoding
@@ -190,7 +190,6 @@ class RangePlan:
     range_numbers: int = RANGE_NUMBERS
 
     def __post_init__(self) -> None:
-        """Check what can be checked without a graph."""
         check_ranges(self.encoding)
         check_choice("backend", self.backend, ("push", "sampled"))
         check_choice("dtype", self.dtype, ("float32", "float64"))
@@ -203,7 +202,7 @@ class RangePlan:
         return max(1, self.range_numbers // self.encoding.num_features)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, without what has no influence."""
+        """Return plain JSON values of all that affects the numbers."""
         walks = {"num_walks": self.num_walks, "seed": self.seed}
         return {
             **self.encoding.identity(),
@@ -228,10 +227,10 @@ def encode_graph_file(
     Args:
         file: The graph.
         plan: What to compute.
-        folder: For the shards, made if it is missing.
+        folder: Folder for the shards, made if it is missing.
         threads: Threads, without a client; ``None`` for all usable cores.
         client: A ``distributed.Client`` whose workers, which see the same files, encode
-            a range each; ``None`` does it here.
+            a range each; ``None`` encodes in this process.
         progress: Called with (done, total) nodes.
 
     Raises:
@@ -251,7 +250,7 @@ def encode_graph_file(
     }
     if client is None:
         job = partial(_write_range, file, plan, path, threads, progress)
-    else:  # a worker has one thread, and tells nothing
+    else:  # a worker has one thread, and reports no progress
         source = str(file.path.resolve())
         job = partial(_write_range, source, plan, path.resolve(), 1, None)
     done = 0
@@ -277,7 +276,7 @@ def _write_range(
     progress: Progress | None,
     nodes: tuple[int, int],
 ) -> dict[str, Any]:
-    """Encode a range, unless its file is there and whole, and return its line."""
+    """Encode a range, unless its file exists and is intact; return its line."""
     file = read_graph_file(source, check=False) if isinstance(source, str) else source
     graph, encoding = file.graph, plan.encoding
     shape = nodes[1] - nodes[0], len(encoding.channels), encoding.length
@@ -338,13 +337,13 @@ class EncodedNodes:
     """The encodings of all nodes of a huge graph, mapped from the shards of a folder.
 
     Attributes:
-        encoding: What they are.
+        encoding: The encoding.
         shape: ``(n, C, L)``.
         dtype: float32 or float64.
 
     Raises:
-        GraphInputError: If the folder is not one, is not complete, or a shard is
-            damaged.
+        GraphInputError: If the folder holds no encodings, is not complete, or a shard
+            is damaged.
 
     Example:
         >>> # encoded = EncodedNodes("encodings/")
@@ -352,7 +351,7 @@ class EncodedNodes:
     """
 
     def __init__(self, folder: str | Path, *, check: bool = False) -> None:
-        """Map every shard."""
+        """Map every shard; ``check`` compares checksums, too."""
         self.folder = Path(folder)
         manifest = read_manifest(self.folder, FORMAT, _Manifest)
         if not manifest["complete"]:
@@ -382,7 +381,6 @@ class EncodedNodes:
             self._shards.append(arrays)
 
     def __len__(self) -> int:
-        """Number of nodes."""
         return int(self.shape[0])
 
     def __getitem__(self, nodes: Any) -> NDArray[Any]:

@@ -26,7 +26,7 @@ PATTERNS = (
 
 @kernel
 def adjacent(graph: CsrGraph, a: int, b: int) -> bool:
-    """Tell whether two nodes are neighbours, by bisection."""
+    """Return whether two nodes are neighbours, by bisection."""
     indptr, indices = graph
     low, high = indptr[a], indptr[a + 1]
     while low < high:
@@ -50,10 +50,9 @@ def cycles_through(
     """Count the simple cycles through ``v`` of each length up to ``longest``.
 
     A path v, p1, ..., pd closes to a cycle of d + 2 nodes through every common
-    neighbour of pd and v that is not on it, so that the last node need not be tried.
-    Every cycle is met twice, once per direction. ``shared`` and ``on_path`` are
-    scratch, 0 and false everywhere, and as they were on return; ``counts`` is
-    ``[longest + 1]``.
+    neighbour of pd and v that is not on it, so the last node need not be tried. Every
+    cycle is met twice, once per direction. ``shared`` and ``on_path`` are scratch, 0
+    and false everywhere on entry and on return; ``counts`` is ``[longest + 1]``.
     """
     indptr, indices = graph
     counts[:] = 0
@@ -133,7 +132,7 @@ def count_patterns(
 ) -> None:
     """Write the counts of nodes ``start..stop - 1`` in the order of ``PATTERNS``.
 
-    A ``longest`` cycle below 3 and a ``largest`` clique below 4 stand for none.
+    No cycles are counted for ``longest`` below 3, no cliques for ``largest`` below 4.
     """
     shared = np.zeros(graph.indptr.size - 1, dtype=np.int64)
     on_path = np.zeros(graph.indptr.size - 1, dtype=np.bool_)
@@ -153,7 +152,7 @@ def count_patterns(
 @register_encoding("patterns")
 @dataclass(frozen=True)
 class PatternCounts(SubstructureEncoding):
-    """How many small patterns contain a node, as not necessarily induced subgraphs.
+    """Numbers of small patterns that contain a node, as subgraphs, induced or not.
 
     Args:
         patterns: Some of ``"cycle3"`` to ``"cycle8"`` and ``"clique4"`` to
@@ -183,8 +182,8 @@ class PatternCounts(SubstructureEncoding):
 
     def __post_init__(self) -> None:
         """Check the parameters; one string may name several, with commas."""
-        given = self.patterns
-        names = tuple(given.split(",") if isinstance(given, str) else given)
+        patterns = self.patterns
+        names = tuple(patterns.split(",") if isinstance(patterns, str) else patterns)
         object.__setattr__(self, "patterns", names)
         check_fields(self)
         if not names:
@@ -244,9 +243,9 @@ def search(
 ) -> int:
     """Write distances from ``source``, up to ``depth``; return how many were reached.
 
-    The graph that is searched begins at ``begin``; nodes count from there. Only nodes
-    whose number in ``shell`` is ``only`` are searched, all for -1. ``distance``, -1
-    everywhere, receives the distances, ``queue`` the nodes that were reached, in order.
+    Nodes are numbered from ``begin``, the first node of the graph. Only nodes whose
+    number in ``shell`` is ``only`` are searched; -1 searches all. ``distance``, -1
+    everywhere, receives the distances, ``queue`` the reached nodes, in order.
     """
     indptr, indices = graph
     queue[0] = source
@@ -284,8 +283,8 @@ def count_peripheral(
         shell, inner = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
         queue, near = np.empty(n, np.int32), np.empty(n, np.int32)
         for v in range(n):
-            found = search(graph, begin, v, num_shells, inner, -1, shell, queue)
-            for i in range(1, found):
+            count = search(graph, begin, v, num_shells, inner, -1, shell, queue)
+            for i in range(1, count):
                 u = queue[i]
                 k = shell[u]
                 reached = search(graph, begin, u, most, shell, k, inner, near)
@@ -294,7 +293,7 @@ def count_peripheral(
                     if w > u:
                         out[begin + v, k - 1, inner[w] - 1] += 1
                     inner[w] = -1
-            for i in range(found):
+            for i in range(count):
                 shell[queue[i]] = -1
 
 

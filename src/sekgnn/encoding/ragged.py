@@ -1,10 +1,11 @@
-"""Encodings in which every node has multisets of vectors, of any size."""
+"""Encodings that give every node multisets of vectors, of any size."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,21 @@ PARTS = ("rows", "sizes", "members", "counts", "vectors", "tables")
 
 @dataclass(frozen=True, eq=False)
 class RaggedEncoding:
-    """For every node and channel of G graphs a multiset of vectors.
+    """A multiset of vectors for every node and channel of G graphs.
 
-    Equal multisets are kept once per graph: nodes point to multisets, and multisets to
-    vectors with their counts. Both numberings begin again in every graph, channel by
-    channel. So the arrays of several graphs are joined as they stand, also by PyG, and
-    :attr:`tables` says where a graph begins.
+    Equal multisets are stored once per graph: nodes point to multisets, and multisets
+    to vectors with their counts. Both are numbered within a graph, channel by channel,
+    so the arrays of several graphs are concatenated as they are, also by PyG;
+    :attr:`tables` tells them apart.
 
     Attributes:
         rows: The multiset of every node and channel, int32 ``[N, C]``.
         sizes: Different vectors in each multiset, int32 ``[U]``.
         members: The vectors of all multisets, int32 ``[M]``, M the sum of ``sizes``.
-        counts: How often each is in its multiset, int32 ``[M]``, at least 1.
+        counts: Multiplicity of each in its multiset, int32 ``[M]``, at least 1.
         vectors: ``[T, L]``.
-        tables: How many multisets and how many vectors each graph has in each channel,
-            int64 ``[G, 2, C]``.
+        tables: Numbers of multisets and of vectors of each graph in each channel, int64
+            ``[G, 2, C]``.
 
     Raises:
         ConfigError: If the arrays do not fit together.
@@ -58,7 +59,7 @@ class RaggedEncoding:
         width = self.tables.shape[2]
         multisets, vectors = self.tables.sum(axis=(0, 2)).tolist()
         total = int(self.sizes.sum())
-        for name, wanted in {
+        for name, expected in {
             "rows": [len(self.rows), width],
             "sizes": [multisets],
             "members": [total],
@@ -66,9 +67,9 @@ class RaggedEncoding:
             "vectors": [vectors, *self.vectors.shape[1:2]],
         }.items():
             shape = list(getattr(self, name).shape)
-            if shape != wanted or (name == "vectors" and len(shape) != 2):
+            if shape != expected or (name == "vectors" and len(shape) != 2):
                 raise ConfigError(
-                    f"{name} of a ragged encoding must have the shape {wanted}, as "
+                    f"{name} of a ragged encoding must have the shape {expected}, as "
                     f"its tables and sizes say, got {shape}."
                 )
         for name, least, most in (
@@ -96,36 +97,37 @@ class RaggedEncoding:
         tables = np.zeros((1, 2, num_channels), dtype=np.int64)
         multisets: list[tuple[tuple[int, int], ...]] = []
         empty = np.zeros((0, length), dtype=dtype)
-        known = [empty]
+        vector_lists = [empty]
         for c in range(num_channels):
             lists = [np.asarray(node[c], dtype).reshape(-1, length) for node in groups]
             vectors, number = np.unique(
                 np.concatenate([empty, *lists]), axis=0, return_inverse=True
             )
-            number = number.reshape(-1) + sum(map(len, known))
-            parts = np.split(number, np.cumsum([len(part) for part in lists]))[:-1]
-            counted = [
-                tuple(zip(*map(np.ndarray.tolist, np.unique(part, return_counts=True)),
-                          strict=True))
-                for part in parts
-            ]  # fmt: skip
-            distinct = {one: i for i, one in enumerate(sorted(set(counted)))}
-            rows[:, c] = [len(multisets) + distinct[one] for one in counted]
+            number = number.reshape(-1) + sum(map(len, vector_lists))
+            counted = []
+            for numbers in np.split(number, np.cumsum([len(x) for x in lists]))[:-1]:
+                unique, times = np.unique(numbers, return_counts=True)
+                counted.append(tuple(zip(unique.tolist(), times.tolist(), strict=True)))
+            distinct = {multiset: i for i, multiset in enumerate(sorted(set(counted)))}
+            rows[:, c] = [len(multisets) + distinct[multiset] for multiset in counted]
             multisets += distinct
             tables[0, :, c] = len(distinct), len(vectors)
-            known.append(vectors)
-        pairs = np.array([pair for one in multisets for pair in one], dtype=np.int32)
+            vector_lists.append(vectors)
+        pairs = np.array(list(chain.from_iterable(multisets)), dtype=np.int32)
         members, counts = pairs.reshape(-1, 2).T
-        sizes = np.array([len(one) for one in multisets], dtype=np.int32)
+        sizes = np.array(list(map(len, multisets)), dtype=np.int32)
         return RaggedEncoding(
-            rows, sizes, members, counts, np.concatenate(known), tables
+            rows, sizes, members, counts, np.concatenate(vector_lists), tables
         )
 
     @staticmethod
-    def join(parts: Sequence[RaggedEncoding]) -> RaggedEncoding:
-        """Return the encodings of several graphs as one; at least one part."""
+    def join(encodings: Sequence[RaggedEncoding]) -> RaggedEncoding:
+        """Return the encodings of several graphs, at least one, as one."""
         return RaggedEncoding(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in PARTS)
+            *(
+                np.concatenate([getattr(encoding, name) for encoding in encodings])
+                for name in PARTS
+            )
         )
 
     @property
@@ -144,7 +146,7 @@ class RaggedEncoding:
         return out
 
     def graph(self, number: int, start: int, stop: int) -> RaggedEncoding:
-        """Return the part of one graph, of nodes ``start..stop - 1``, as views."""
+        """Return the encoding of one graph, of nodes ``start..stop - 1``, as views."""
         (u, m, t), (v, n, w) = self.starts[number : number + 2].tolist()
         return RaggedEncoding(
             self.rows[start:stop],
@@ -156,7 +158,7 @@ class RaggedEncoding:
         )
 
     def multisets(self, node: int) -> list[list[tuple[int, Any]]]:
-        """Return (count, vector) of every member, by channel, in a single graph."""
+        """Return (count, vector) of every member, by channel, of a single graph."""
         ends = np.cumsum(self.sizes)
         return [
             [
@@ -167,7 +169,7 @@ class RaggedEncoding:
         ]
 
     def astype(self, dtype: DTypeLike, copy: bool = True) -> RaggedEncoding:
-        """Return the same with vectors of that type."""
+        """Return a copy with vectors of another type."""
         return replace(self, vectors=self.vectors.astype(dtype, copy=copy))
 
 
@@ -175,9 +177,9 @@ Values = NDArray[Any] | RaggedEncoding
 """``[N, C, L]``, or the ragged form of it."""
 
 
-def join_values(parts: list[Values]) -> Values:
-    """Return the values of several graphs as one; at least one part."""
-    ragged = [part for part in parts if isinstance(part, RaggedEncoding)]
+def join_values(arrays: list[Values]) -> Values:
+    """Return the values of several graphs, at least one, as one."""
+    ragged = [array for array in arrays if isinstance(array, RaggedEncoding)]
     if ragged:
         return RaggedEncoding.join(ragged)
-    return np.concatenate([np.asarray(part) for part in parts])
+    return np.concatenate([np.asarray(array) for array in arrays])

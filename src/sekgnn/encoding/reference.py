@@ -9,8 +9,8 @@ probabilities :math:`H^{(t)} = P^t` of a walk,
     f_3 &= \mathrm{AGG}_k \{\!\{ H_{ij}^{(t)} : i, j \in N_k(v) \}\!\}, \\
     f   &= \mathrm{COMBINE}(f_1, f_2, f_3), \qquad t = 1, \dots, l .
 
-:class:`~sekgnn.encoding.WalkEncoding` says what AGG and COMBINE are, and where the walk
-lives. This file is slow and meant to be read; everything fast is tested against it.
+:class:`~sekgnn.encoding.WalkEncoding` defines AGG, COMBINE and the scope of the walk.
+This file is slow and meant to be read; everything fast is tested against it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from sekgnn.graphs.graph import Graph
 
 Array = NDArray[Any]
 Pairs = tuple[Array, Array]
-"""Where walks start, bool ``[n]``, and which (i, j) count, bool ``[n, n]``."""
+"""Masks of the starting nodes, bool ``[n]``, and of pairs (i, j), bool ``[n, n]``."""
 
 
 def reference_encoding(graph: Graph, encoding: WalkEncoding, one: Any = 1.0) -> Array:
-    """Return f of every node, ``[n, C, L]``; not of ``aggregate="learned"``.
+    """Return f of every node, ``[n, C, L]``; not for ``aggregate="learned"``.
 
-    With ``one=Fraction(1)`` all is computed, and returned, in fractions.
+    With ``one=Fraction(1)`` everything is computed, and returned, in fractions.
 
     Example:
         >>> from fractions import Fraction
@@ -82,7 +82,7 @@ def landing(adjacency: Array, walk_length: int, self_loops: bool) -> Array:
     identity = np.eye(len(adjacency), dtype=np.int64)
     weights = adjacency + identity * self_loops
     degrees = weights.sum(axis=1, keepdims=True)
-    p = weights / np.where(degrees == 0, 1, degrees)  # without edges: it goes nowhere
+    p = weights / np.where(degrees == 0, 1, degrees)  # zero without edges
     powers = [identity + 0 * p]
     for _ in range(walk_length):
         powers.append(powers[-1] @ p)
@@ -97,18 +97,18 @@ def _channels(
     shell = [apart == k for k in range(num_shells + 1)]
     same = np.eye(len(apart), dtype=np.bool_)  # shell 0 is v itself
 
-    def pairs(first: int, second: int, kept: Any = True) -> list[Pairs]:
-        return [(shell[first], np.outer(shell[first], shell[second]) & kept)]
+    def pairs(first: int, second: int, mask: Any = True) -> list[Pairs]:
+        return [(shell[first], np.outer(shell[first], shell[second]) & mask)]
 
-    each = range(1, num_shells + 1)
+    hops = range(1, num_shells + 1)
     f1 = [h[:, v, v]]
-    f2 = [pairs(0, k) for k in each]
-    on, off = [pairs(k, k, same) for k in each], [pairs(k, k, ~same) for k in each]
+    f2 = [pairs(0, k) for k in hops]
+    on, off = [pairs(k, k, same) for k in hops], [pairs(k, k, ~same) for k in hops]
     families, f3 = [f2, on, off], [[a + b for a, b in zip(on, off, strict=True)]]
     joined = [f2, *f3]
-    if scope == "internal":  # without v, but from one shell to the next
-        outwards = [pairs(k, k + 1) for k in each[:-1]]
-        back = [pairs(k + 1, k) for k in each[:-1]]
+    if scope == "internal":  # no v, but also from one shell to the next
+        outwards = [pairs(k, k + 1) for k in hops[:-1]]
+        back = [pairs(k + 1, k) for k in hops[:-1]]
         f1, families = [], [on, off, outwards, back]
         across = [a + b for a, b in zip(outwards, back, strict=True)]
         joined = [*f3, across] if across else f3
@@ -129,7 +129,7 @@ def agg(encoding: WalkEncoding, h: Array, family: list[Pairs]) -> Array:
     """Return AGG of the probabilities of some pairs, ``[L]``."""
     sums = [np.where(pairs, h, 0 * h).sum(axis=(1, 2)) for _, pairs in family]
     count = 1
-    if encoding.aggregate == "landing":  # mean over starts, sum over where it lands
+    if encoding.aggregate == "landing":  # mean over starts, sum over landing nodes
         starts = [max(int(start.sum()), 1) for start, _ in family]
         sums = [total / number for total, number in zip(sums, starts, strict=True)]
     elif encoding.aggregate == "mean":

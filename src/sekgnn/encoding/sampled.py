@@ -2,9 +2,9 @@ r"""Unbiased estimates of long walks on large graphs, with their standard errors
 
 The exact half walk of length ⌈l/2⌉ soon covers a large graph, so its cost cannot stay
 linear in n. Here M walks start at v and M in each of its shells, at a node drawn
-uniformly: the fraction of walks that is at v, in :math:`N_k(v)`, or back where it
-started, times the number of starting nodes, estimates the sums of f1, f2 and f3. This
-takes O(M K l) steps per node.
+uniformly: the fraction of walks at v, in :math:`N_k(v)`, or back at their start, times
+the number of starting nodes, estimates the sums of f1, f2 and f3. This takes O(M K l)
+steps per node.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from sekgnn.parallel import PerThread, Progress, even_chunks, run_chunks, within
 from sekgnn.walks.ball import search_level
 from sekgnn.walks.vector import prefetch
 
-_TOGETHER = 192  # walks, if each waits for memory, that keep it busy
-_LARGE = 256  # nodes around one that are not worth marking twice
+_TOGETHER = 192  # walks in flight that keep memory busy
+_LARGE = 256  # nodes of shells above which marking them twice does not pay
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
 class SampledEncoding:
-    """Estimates and how far off they may be.
+    """Estimates and their standard errors.
 
     Attributes:
         values: Unbiased estimates, float64 ``[n, C, L]``.
-        standard_error: Estimated standard deviation of each value, same shape. Where a
-            channel adds several estimates of the same walks it is an upper bound: the
-            events exclude each other. It is 0 where no walk, or every walk, met the
+        standard_error: Estimated standard deviation of each value, same shape; an upper
+            bound where a channel adds several estimates from the same walks, as their
+            events exclude each other. It is 0 where no walk, or every walk, meets the
             event, and where nothing is estimated: step 0 and shell sizes.
     """
 
@@ -72,15 +72,15 @@ def step_walks(
     graph: CsrGraph,
     loop: int,
     count: int,
-    states: NDArray[np.uint64],  # of the random numbers of each walk; moved on
+    states: NDArray[np.uint64],  # random state of each walk; advanced
     edges: NDArray[np.int64],  # scratch, [>= count]
     before: NDArray[np.int32],  # the node of each walk
     after: NDArray[np.int32],  # the next one; written
 ) -> None:
-    """Take one step with each of ``count`` walks, from nodes that have somewhere to go.
+    """Take one step with each of ``count`` walks, none of them at an isolated node.
 
-    Walks do not wait for each other: what the next look at a walk needs, its edge or
-    its row, is fetched from memory while the others are looked at.
+    Walks do not wait for each other: the edge or row that one needs next is fetched
+    from memory while the others are processed.
     """
     indptr, indices = graph
     for w in range(count):
@@ -98,7 +98,7 @@ def step_walks(
 
 @kernel
 def fetch_rows(graph: CsrGraph, v: int) -> None:
-    """Fetch the rows of v's neighbours, and where those of the next node's begin."""
+    """Fetch the rows of v's neighbours, and the row starts for those of v + 1."""
     indptr, indices = graph
     if v + 2 < indptr.size:
         for e in range(indptr[v + 1], indptr[v + 2]):
@@ -112,13 +112,13 @@ def fetch_rows(graph: CsrGraph, v: int) -> None:
 def count_hits(
     plan: Plan,
     ends: NDArray[np.int64],
-    places: NDArray[np.int32],
+    walks: NDArray[np.int32],
     shell_of: NDArray[Any],
     hits: NDArray[np.int64],
 ) -> None:
-    """Write how many walks from one node and its shells are where, ``[C_raw, l]``.
+    """Write the hits of walks from one node and its shells, ``[C_raw, l]``.
 
-    Walks ``ends[k]..ends[k + 1] - 1`` begin in shell k; ``places`` are the nodes of
+    Walks ``ends[k]..ends[k + 1] - 1`` begin in shell k; ``walks`` holds the node of
     every walk at t = 0..l, ``[l + 1, W]``.
     """
     num_shells, offsets = plan.num_shells, plan.offsets
@@ -126,14 +126,14 @@ def count_hits(
     for t in range(hits.shape[1]):
         met[:] = 0
         for w in range(ends[0], ends[1]):
-            met[shell_of[places[t + 1, w]] + 1] += 1
+            met[shell_of[walks[t + 1, w]] + 1] += 1
         hits[offsets[RETURN], t] = met[1]
         for k in range(1, num_shells + 1):
             hits[offsets[TO_SHELL] + k - 1, t] = met[k + 1]
             back = inside = 0
             for w in range(ends[k], ends[k + 1]):
-                back += places[t + 1, w] == places[0, w]
-                inside += shell_of[places[t + 1, w]] == k
+                back += walks[t + 1, w] == walks[0, w]
+                inside += shell_of[walks[t + 1, w]] == k
             hits[offsets[DIAGONAL] + k - 1, t] = back
             hits[offsets[OFF_DIAGONAL] + k - 1, t] = inside - back
 
@@ -154,8 +154,8 @@ def sample_nodes(
     """Add estimates of nodes ``start..stop - 1`` to two arrays ``[.., C, L]``.
 
     Node ``first`` is row 0. Walks of v depend on the seed and v alone, but those of a
-    few nodes are taken together. ``plan`` has no squares; ``shell_of`` is scratch, -1
-    everywhere, ``[N]``, and as it was on return.
+    few nodes are taken together. ``plan`` has no squares; ``shell_of`` is scratch,
+    ``[N]``, -1 everywhere on entry and on return.
     """
     indptr = graph.indptr
     num_shells, offsets, terms = plan.num_shells, plan.offsets, plan.terms
@@ -168,51 +168,51 @@ def sample_nodes(
     nodes = np.empty(64, dtype=np.int32)
     states = np.empty(group * most, dtype=np.uint64)
     edges = np.empty(group * most, dtype=np.int64)
-    places = np.empty((steps + 1, group * most), dtype=np.int32)
+    walks = np.empty((steps + 1, group * most), dtype=np.int32)
     high = start
     while high < stop:
-        low, begin, found, count = high, 0, 0, 0
-        while high < min(low + group, stop) and found - begin < _LARGE:
+        low, begin, num_nodes, count = high, 0, 0, 0
+        while high < min(low + group, stop) and num_nodes - begin < _LARGE:
             v, high = high, high + 1
-            for a in range(begin, found):  # the marks of the node before
+            for a in range(begin, num_nodes):  # the marks of the previous node
                 shell_of[nodes[a]] = -1
-            begin = found
+            begin = num_nodes
             fetch_rows(graph, v + 1)
-            shells, own = bounds[v - low], ends[v - low]
-            if found == nodes.size:
+            shells, walk_ends = bounds[v - low], ends[v - low]
+            if num_nodes == nodes.size:
                 nodes = np.append(nodes, nodes)
-            nodes[found] = v
+            nodes[num_nodes] = v
             shell_of[v] = 0
-            found += 1
-            shells[0], shells[1] = begin, found
+            num_nodes += 1
+            shells[0], shells[1] = begin, num_nodes
             for k in range(1, num_shells + 1):
-                nodes, found = search_level(
+                nodes, num_nodes = search_level(
                     graph, nodes, shells[k - 1], shells[k], k, shell_of
                 )
-                shells[k + 1] = found
-            alone = indptr[v + 1] - indptr[v] + plan.loop == 0
+                shells[k + 1] = num_nodes
+            stuck = indptr[v + 1] - indptr[v] + plan.loop == 0
             origin = absorb(scramble(seed), v)
-            own[0] = count
+            walk_ends[0] = count
             for k in range(num_shells + 1):
                 size = shells[k + 1] - shells[k]
                 origin_of_shell = absorb(origin, k)
-                for walk in range(0 if alone or size == 0 else num_walks):
+                for walk in range(0 if stuck or size == 0 else num_walks):
                     states[count] = absorb(origin_of_shell, walk)
                     u = nodes[shells[k] + below(states[count], size)]
                     prefetch(indptr, u)
-                    places[0, count] = u
+                    walks[0, count] = u
                     count += 1
-                own[k + 1] = count
+                walk_ends[k + 1] = count
         for t in range(steps):
-            step_walks(graph, plan.loop, count, states, edges, places[t], places[t + 1])
+            step_walks(graph, plan.loop, count, states, edges, walks[t], walks[t + 1])
         for v in range(high - 1, low - 1, -1):  # the last node is marked already
-            shells, own = bounds[v - low], ends[v - low]
+            shells, walk_ends = bounds[v - low], ends[v - low]
             for k in range(num_shells + 1 if v < high - 1 else 0):
                 for a in range(shells[k], shells[k + 1]):
                     shell_of[nodes[a]] = k
             for k in range(num_shells):
                 sizes[k] = shells[k + 2] - shells[k + 1]
-            count_hits(plan, own, places, shell_of, hits)
+            count_hits(plan, walk_ends, walks, shell_of, hits)
             for i in range(terms.shape[0]):
                 source, hop = terms[i, 0], terms[i, 3]
                 whole = divisor_value(terms[i, 2], hop, sizes)
@@ -250,7 +250,7 @@ def encode_sampled(
             be biased. Defaults to 32 steps.
         num_walks: M, walks from each node and from each of its shells.
         seed: The result depends on it, not on ``threads``.
-        nodes: First node to encode, and the one after the last; all by default.
+        nodes: Range of nodes to encode, ``(start, stop)``; all by default.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) nodes.
 
@@ -271,16 +271,16 @@ def encode_sampled(
     size = stop - start
     values = np.zeros((size, len(encoding.walk_channels), encoding.walk_length))
     variances = np.zeros_like(values)
-    known = g.csr
-    if size == n and known.indices.size < 2**31:  # half of what is read most
-        known = known._replace(indptr=known.indptr.astype(np.int32))
+    csr = g.csr
+    if size == n and csr.indices.size < 2**31:  # int32 halves the memory read most
+        csr = csr._replace(indptr=csr.indptr.astype(np.int32))
     small = np.int8 if encoding.num_shells < 127 else np.int16
     shell_of = PerThread(lambda: np.full(n, -1, dtype=small))
     for i, plan in enumerate(plans):
 
         def work(low: int, high: int, plan: Plan = plan) -> None:
             sample_nodes(
-                known, start + low, start + high, start, plan, num_walks,
+                csr, start + low, start + high, start, plan, num_walks,
                 np.uint64(seed), shell_of.value, values, variances,
             )  # fmt: skip
 
@@ -295,15 +295,15 @@ def encode_sampled(
 
 
 def check_sampling(encoding: SubstructureEncoding, num_walks: int, seed: int) -> None:
-    """Refuse what cannot be sampled.
+    """Refuse an encoding that cannot be sampled.
 
     Raises:
-        ConfigError: If so; says what can.
+        ConfigError: If so; names an alternative.
     """
     check_positive("num_walks", num_walks, minimum=2)
     check_seed(seed)
     if not isinstance(encoding, WalkEncoding):
-        raise ConfigError(f"only walks are sampled; {encoding.name!r} is not.")
+        raise ConfigError(f"only walk encodings can be sampled, not {encoding.name!r}.")
     if encoding.scope != ("graph",):
         raise ConfigError(
             f'sampling walks on the whole graph: use scope="graph", got '

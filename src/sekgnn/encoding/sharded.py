@@ -44,7 +44,7 @@ from sekgnn.parallel import Progress
 SHARD_SIZE = 4096
 """Graphs of a shard."""
 
-_TOLD = 3  # warnings that a shard keeps
+_MOST_NOTES = 3  # warnings kept per shard
 
 
 class Task(NamedTuple):
@@ -53,7 +53,7 @@ class Task(NamedTuple):
     number: int  # of the shard, from 0
     path: str
     part: Part  # the rows
-    digest: str  # SHA-256 of what they are read from
+    digest: str  # SHA-256 of the bytes they are read from
 
     def __str__(self) -> str:
         return f"shard {self.number} ({self.path}, from row {self.part.row + 1})"
@@ -63,7 +63,7 @@ class Task(NamedTuple):
 class ShardJob:
     """Makes shards; called with a task, it returns the shard's line of the manifest."""
 
-    folder: str  # where shards are written
+    folder: str  # of the shards
     encoding: SubstructureEncoding
     options: ReadOptions = DEFAULTS  # how to read the input
     targets: tuple[str, ...] = ()  # columns or keys to keep
@@ -73,7 +73,7 @@ class ShardJob:
     threads: int | None = 1  # of one task
 
     def parameters(self) -> dict[str, Any]:
-        """Return all that changes the content of shards, as plain JSON values."""
+        """Return all that affects the content of shards, as plain JSON values."""
         return {
             "sekgnn": __version__,
             **self.encoding.identity(),
@@ -84,7 +84,7 @@ class ShardJob:
         }
 
     def __call__(self, task: Task) -> dict[str, Any]:
-        """Write a shard, unless it is there and whole; all of it, or nothing."""
+        """Write a shard, all or nothing, unless it exists and is intact."""
         folder = Path(self.folder)
         return make_listed_file(
             folder,
@@ -97,7 +97,7 @@ class ShardJob:
     def _content(self, task: Task) -> Content:
         """Read and encode a part of the input."""
         invalid: list[Row] = []
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", GraphInputWarning)
             records = list(
                 read_records(
@@ -130,7 +130,7 @@ class ShardJob:
             "row": task.part.row + 1,
             "left_out": len(invalid),
             "features": [arrays[n].shape[1] for n in ("x", "edge_attr") if n in arrays],
-            "notes": [str(warning.message) for warning in told[:_TOLD]],
+            "notes": [str(warning.message) for warning in caught[:_MOST_NOTES]],
             "targets": [num_present(arrays[f"target {i}"]) for i in numbers],
             "columns": {
                 "targets": targets,
@@ -156,20 +156,19 @@ def encode_shards(
     on_shard: Callable[[dict[str, Any]], object] | None = None,
     **options: Any,
 ) -> Shards:
-    """Encode graphs of any number into a folder of shards.
+    """Encode any number of graphs into a folder of shards.
 
-    The input is cut into parts as it is read through once; each part is parsed, encoded
-    and written by itself, here or by a worker. Shards that are there already and whole
-    are kept, so that the same call continues what was interrupted, and every byte is
-    the same whoever wrote it. A complete folder stays as it was until that of a changed
-    input is complete, too.
+    The input is read once and cut into parts; each part is parsed, encoded and written
+    by itself, here or by a worker. Existing intact shards are kept, so the same call
+    continues an interrupted one, and every byte is the same whoever wrote it. A
+    complete folder stays until the one of a changed input is complete, too.
 
     Args:
         sources: Files or folders, as for :func:`~sekgnn.graphs.read_graphs`; workers
             read them, too.
         output: The folder; made if it is missing. Workers write there.
         encoding: What to compute; walks if left out.
-        targets: Columns or keys to keep for training; a TU folder brings its own.
+        targets: Columns or keys to keep for training; a TU folder has its own.
         shard_size: Graphs of a shard. Where graphs are lines of text, a shard also ends
             at 8 MiB of it.
         dtype: ``"float32"`` or ``"float64"``.
@@ -177,8 +176,8 @@ def encode_shards(
         force: Encode even if it may take hours.
         threads: Threads, without a client; ``None`` for all usable cores. On a worker a
             task has one.
-        client: A ``distributed.Client`` whose workers do the work; ``None`` does it
-            here.
+        client: A ``distributed.Client`` whose workers encode; ``None`` encodes in this
+            process.
         progress: Called with (done, total), parts of the input.
         on_shard: Called with the manifest's line of every shard as it is finished.
         **options: Of :class:`~sekgnn.graphs.ReadOptions`.
@@ -196,8 +195,9 @@ def encode_shards(
     Warns:
         GraphInputWarning: If graphs had to be changed.
     """
-    given = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    paths = [Path(path).absolute() for path in given]
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    paths = [Path(path).absolute() for path in sources]
     chosen = ReadOptions(**options)
     job = ShardJob(
         str(Path(output).absolute()),
@@ -216,7 +216,7 @@ def encode_shards(
             f"encoding {job.encoding.name!r} is ragged and cannot be written to shards."
         )
     if "tu" in forms and targets:
-        raise ConfigError("a TU folder brings its own targets; leave target out.")
+        raise ConfigError("a TU folder has its own targets; leave target out.")
     for path, form in zip(paths, forms, strict=True):
         if form in ("graph6", "npz", "edges") and targets:
             raise ConfigError(f"{path} holds no targets; leave target out.")
@@ -259,14 +259,14 @@ def encode_shards(
 def _reader(
     forms: Sequence[str], options: ReadOptions, paths: Sequence[Path]
 ) -> dict[str, Any]:
-    """Return how to read further graphs like these, for models trained on them."""
+    """Return the options to read more graphs like these, for models trained on them."""
     if forms[0] == "shards":
         reader: dict[str, Any] = read_manifest(paths[0])["reader"]
         return reader
     if forms[0] != "smiles":
         return {"format": forms[0]}
-    kept = ("smiles", *MOLECULE_OPTIONS)
-    return {"format": "smiles", **{name: getattr(options, name) for name in kept}}
+    names = ("smiles", *MOLECULE_OPTIONS)
+    return {"format": "smiles", **{name: getattr(options, name) for name in names}}
 
 
 def _tasks(paths: Sequence[Path], job: ShardJob, size: int) -> Iterator[Task]:
@@ -286,7 +286,7 @@ def _num_bytes(path: Path) -> int:
 def _checked(
     folder: Path, lines: Sequence[dict[str, Any]], paths: Sequence[Path]
 ) -> dict[str, Any]:
-    """Return names of targets and features, which all shards must share."""
+    """Return the names of targets and features, which all shards must share."""
     source = ", ".join(map(str, paths))
     filled = [line for line in lines if line["graphs"]]
     if not filled:

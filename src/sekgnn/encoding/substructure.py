@@ -34,13 +34,13 @@ class SubstructureEncoding(Named, ABC):
     of the nodes.
 
     Attributes:
-        name: How files and the command line call it; set by what registers it.
+        name: Its name in files and on the command line, set when it is registered.
         channels: Names of the C channels; a class variable or a property.
         length: L, numbers per channel; a class variable, field or property.
         ragged: Whether it gives a
             :class:`~sekgnn.encoding.ragged.RaggedEncoding` instead of an array.
-        version: Raise it when the same parameters mean other numbers: caches of
-            encodings are then made again.
+        version: Raise it when the same parameters give other numbers, so that caches
+            are made again.
 
     Example:
         >>> import numpy as np
@@ -100,33 +100,33 @@ class SubstructureEncoding(Named, ABC):
         """Return f of every node of all graphs, ``[N, C, L]``.
 
         By default :meth:`encode_graph` of one graph after the other; override it where
-        one compiled call over all of them is faster. Users call
-        :func:`sekgnn.encode`, which checks the result.
+        one compiled call for all is faster. Users call :func:`sekgnn.encode`, which
+        checks the result.
 
         Args:
             graphs: The graphs.
-            dtype: What the result will be cast to.
+            dtype: Type to which the result will be cast.
             threads: Threads; ``None`` for all usable cores.
             progress: Called with (done, total) units of work.
         """
         from sekgnn.encoding.ragged import join_values
         from sekgnn.graphs.packed import unpack
 
-        parts = []
+        by_graph = []
         starts = graphs.node_ptr.tolist()
         for i, graph in enumerate(unpack(graphs)):
             values = self.encode_graph(graph)
-            parts.append(self.checked(values, graph.num_nodes, f"graph {i}: "))
+            by_graph.append(self.checked(values, graph.num_nodes, f"graph {i}: "))
             if progress is not None:
                 progress(starts[i + 1], starts[-1])
-        return join_values(parts)
+        return join_values(by_graph)
 
     def exact(
         self, graphs: PackedGraphs, *, threads: int | None = None
     ) -> Values | None:
         """Return integers ``[N, ...]`` that are equal exactly when f is, or ``None``.
 
-        By default the encoding itself where it is made of integers. A WL test does not
+        By default the encoding itself if its numbers are integers. A WL test does not
         compare floats: rounding would fake differences.
         """
         import numpy as np
@@ -147,7 +147,7 @@ class SubstructureEncoding(Named, ABC):
         dtype: DTypeLike | None = None,
         threads: int | None = 1,
     ) -> Values:
-        """Return what an ``encode`` gave, in its type or ``dtype``, if it is usable.
+        """Check values of an ``encode``, and return them in their type or ``dtype``.
 
         Raises:
             ConfigError: If shape or type are wrong, or a number is not finite.
@@ -159,9 +159,9 @@ class SubstructureEncoding(Named, ABC):
 
         name = f"{where}encoding {self.name!r}"
         if isinstance(values, RaggedEncoding) != self.ragged:
-            wanted = "a RaggedEncoding" if self.ragged else "an array"
+            expected = "a RaggedEncoding" if self.ragged else "an array"
             raise ConfigError(
-                f"{name} must return {wanted}, got {type(values).__name__}; its "
+                f"{name} must return {expected}, got {type(values).__name__}; its "
                 "attribute ragged says which."
             )
         shape = [num_nodes, self.num_channels, self.length]
@@ -189,9 +189,9 @@ class SubstructureEncoding(Named, ABC):
         numbers = values.vectors if isinstance(values, RaggedEncoding) else values
 
         def check_finite(start: int, stop: int) -> None:
-            part = numbers[start:stop]
-            # one pass for the usual case; a sum may be infinite where no number is
-            if not math.isfinite(part.sum()) and not np.isfinite(part).all():
+            rows = numbers[start:stop]
+            # mostly one pass; a sum may overflow though every number is finite
+            if not math.isfinite(rows.sum()) and not np.isfinite(rows).all():
                 raise ConfigError(
                     f"{name} must return finite numbers, got NaN or infinity"
                     + ("." if dtype is None else f" in {np.dtype(dtype)}; scale them.")
@@ -205,13 +205,14 @@ class SubstructureEncoding(Named, ABC):
 
         Raises:
             ConfigError: If files could not be read back: the class is not registered,
-                or a parameter is not made of numbers, strings, lists and ``None``.
+                or a parameter is not made of numbers, strings, booleans, lists and
+                ``None``.
         """
         cls = type(self)
         if ENCODINGS.get(cls.name) is not cls:
             raise ConfigError(
-                f"{cls.__qualname__} is not registered, and a file that names it "
-                "could not be read again; write "
+                f"{cls.__qualname__} is not registered, so a file that names it "
+                "could not be read back; write "
                 '@register_encoding("...") above the class, with a name of its own.'
             )
         values = super().to_dict()
@@ -225,10 +226,10 @@ class SubstructureEncoding(Named, ABC):
         return values
 
     def identity(self) -> dict[str, Any]:
-        """Return all that the numbers for a graph depend on, as plain JSON values.
+        """Return all that affects the numbers of a graph, as plain JSON values.
 
-        ``source`` is a digest of the code of classes that are not ours, and ``None`` if
-        there is none to read.
+        ``source`` is a digest of the code of classes outside sekgnn, or ``None`` if it
+        cannot be read.
         """
         code = hashlib.sha256()
         source: str | None = ""
@@ -268,11 +269,11 @@ def make_encoding(
     encoding: str | Mapping[str, Any] | SubstructureEncoding | None = None,
     **parameters: Any,
 ) -> SubstructureEncoding:
-    """Return an encoding by name, walks if left out.
+    """Return an encoding by name, walks by default.
 
-    Given is a name, ``package.module:Class`` of your own, a mapping as
-    :meth:`SubstructureEncoding.to_dict` returns it, which imports nothing, or an
-    encoding, which is returned as it is.
+    Also accepted are ``package.module:Class`` of your own, a mapping as returned by
+    :meth:`SubstructureEncoding.to_dict`, which imports nothing, or an encoding, which
+    is returned as it is.
 
     Raises:
         ConfigError: If a name or a value cannot work.
@@ -281,17 +282,18 @@ def make_encoding(
         >>> make_encoding("walks", walk_length=8).num_features
         80
     """
-    given = "walks" if encoding is None else encoding
+    if encoding is None:
+        encoding = "walks"
     made: SubstructureEncoding = make(
-        ENCODINGS, given, SubstructureEncoding, parameters
+        ENCODINGS, encoding, SubstructureEncoding, parameters
     )
     return made
 
 
 def encoding_from_dict(values: Mapping[str, Any]) -> SubstructureEncoding:
-    """Return what :meth:`SubstructureEncoding.to_dict` described, as files hold it.
+    """Return the encoding of a :meth:`SubstructureEncoding.to_dict`.
 
-    Imports nothing: an encoding of your own must have been registered.
+    Imports nothing: an encoding of your own must be registered before.
 
     Raises:
         ConfigError: If a name or a value cannot work.

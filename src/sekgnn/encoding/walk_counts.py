@@ -25,7 +25,7 @@ from sekgnn.parameters import check_fields, parameter
 def count_walks(
     node_ptr: NDArray[np.int64],
     graph: CsrGraph,
-    alone: NDArray[np.int32],
+    identity: NDArray[np.int32],
     first: int,
     last: int,
     plan: Plan,
@@ -33,12 +33,12 @@ def count_walks(
 ) -> None:
     """Write the raw sums of all nodes of graphs ``first..last - 1``.
 
-    ``raw`` is zero, ``[N, C_raw, L]``, laid out as ``plan`` says; ``alone`` is the
-    number of every node.
+    ``raw`` is zero, ``[N, C_raw, L]``, laid out by ``plan``; ``identity`` is the number
+    of every node.
     """
     for g in range(first, last):
         begin, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
-        _, ones, rows, columns = quotient(graph, alone, begin, n, 0)
+        _, ones, rows, columns = quotient(graph, identity, begin, n, 0)
         members, bounds = class_shells(ones, rows, columns, plan.num_shells)
         before, after = np.eye(n), np.empty((n, n))
         for t in range(raw.shape[2]):
@@ -59,7 +59,7 @@ def count_walks(
 @register_encoding("walk_counts")
 @dataclass(frozen=True)
 class WalkCounts(SubstructureEncoding):
-    r"""How many walks of t = 1..l steps there are, :math:`A^t` in place of :math:`P^t`.
+    r"""Numbers of walks of t = 1..l steps: :math:`A^t` in place of :math:`P^t`.
 
     The channels are those of :class:`~sekgnn.encoding.WalkEncoding` in ``graph`` scope:
     walks from v to itself; to its shell :math:`N_k(v)`; within the shell from a node to
@@ -93,7 +93,7 @@ class WalkCounts(SubstructureEncoding):
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Return, then every kind for k = 1..K."""
+        """The return, then every kind for k = 1..K."""
         kinds = ("to_shell", "across_diagonal", "across_off_diagonal")
         shells = range(1, self.num_shells + 1)
         return ("return", *(f"{kind}/{k}" for kind in kinds for k in shells))
@@ -114,11 +114,11 @@ class WalkCounts(SubstructureEncoding):
         """Return the counts, or their logarithms, ``[N, C, L]``."""
         plan = self._plan()
         check_pairs(graphs, (plan,), threads)
-        alone = np.arange(graphs.num_nodes, dtype=np.int32)
+        identity = np.arange(graphs.num_nodes, dtype=np.int32)
         raw = np.zeros((graphs.num_nodes, plan.num_raw, self.length))
 
         def work(first: int, last: int) -> None:
-            count_walks(graphs.node_ptr, graphs.csr, alone, first, last, plan, raw)
+            count_walks(graphs.node_ptr, graphs.csr, identity, first, last, plan, raw)
 
         run_chunks(
             work, even_chunks(graphs.num_graphs, GRAPHS_CHUNK), threads, progress
@@ -138,7 +138,7 @@ class WalkCounts(SubstructureEncoding):
         return np.stack(list(out), axis=-1)
 
     def _plan(self) -> Plan:
-        """Return where the sums of walks on A go."""
+        """Return the plan of walks on A, in ``graph`` scope."""
         (plan,) = WalkEncoding(
             self.num_shells, self.walk_length, self_loops=False
         ).plans

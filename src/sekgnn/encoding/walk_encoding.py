@@ -31,11 +31,11 @@ AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
 MERGES: tuple[Merge, ...] = get_args(Merge)
 
 SHELL_SIZES = "shell_sizes"
-"""What channels of shell sizes are called, before the distances that they hold."""
+"""Prefix of the names of channels of shell sizes; the distances follow."""
 
 
 Block = tuple[Scope, int, int]
-"""A scope, its radius h (0 for ``"graph"``), and how many shells are summarised."""
+"""A scope, its radius h (0 for ``"graph"``), and the number of shells."""
 
 
 @register_encoding("walks")
@@ -43,9 +43,9 @@ Block = tuple[Scope, int, int]
 class WalkEncoding(SubstructureEncoding):
     r"""The substructure encoding f of the paper, made of walks.
 
-    The definition, to be read first, is :mod:`sekgnn.encoding.reference`. For every
-    node v, walk lengths t = 1..l and shells :math:`N_k(v)`, with
-    :math:`H^{(t)} = P^t` the landing probabilities of a walk that lives in ``scope``:
+    For the definition, read :mod:`sekgnn.encoding.reference` first. For every node v,
+    walk lengths t = 1..l and shells :math:`N_k(v)`, with :math:`H^{(t)} = P^t` the
+    landing probabilities of a walk that lives in ``scope``:
 
     * f1, *self-return*: :math:`H_{vv}`;
     * f2, *centre to shell*: :math:`H_{vi}` aggregated over :math:`i \in N_k(v)`;
@@ -54,27 +54,27 @@ class WalkEncoding(SubstructureEncoding):
       :math:`N_k(v)` and :math:`N_{k+1}(v)`, both ways.
 
     Args:
-        num_shells: K, the shells that are summarised.
+        num_shells: K, the number of shells to summarise.
         walk_length: l, the number of steps.
         scope: ``"graph"`` (the walk sees all of G), ``"ego"`` (the subgraph induced on
             the nodes within ``radius`` of v) or ``"internal"`` (the same without v,
             where f1 and f2 do not exist), or a tuple of them, concatenated.
-        radius: h, the ego radius, or several; K where not given. Shells beyond h do not
+        radius: h, the ego radius, or several; K by default. Shells beyond h do not
             exist in the ego-net, so ``min(K, h)`` shells are summarised there.
         aggregate: ``"sum"``; ``"mean"`` over nodes or ordered pairs; ``"landing"``:
-            mean over where the walk starts, sum over where it lands (what the paper's
-            released code computes); ``"moments"``: sum and sum of squares;
-            ``"learned"``: the multisets themselves, whose sum a network learns
+            mean over starting nodes, sum over landing nodes (as in the paper's released
+            code); ``"moments"``: sum and sum of squares; ``"learned"``: the multisets
+            themselves, which a network learns to sum
             (:class:`~sekgnn.nn.MultisetFusion`); the encoding is then ragged.
         merge: ``"concat"`` keeps every channel; ``"parts"`` averages each of f1, f2,
             f3 over the K hops (absent hops count as zero), the input of a learned
             weighting; ``"mean"`` is the mean of those parts.
-        self_loops: Walk on A + I (the paper) or on A, where an isolated node goes
-            nowhere; or a tuple of both, whose channels are concatenated.
+        self_loops: Walk on A + I (the paper) or on A, where walks from isolated nodes
+            vanish; or a tuple of both, whose channels are concatenated.
         first_step: 1, or 0 to begin with t = 0, where H = I: a return is 1, the
             diagonal of a shell its size, all else 0.
         shell_sizes: D. Channels of :math:`|N_1(v)|, ..., |N_D(v)|` follow those of the
-            walks, filled up with zeros; ``merge`` leaves them alone.
+            walks, padded with zeros; ``merge`` leaves them alone.
 
     Raises:
         ConfigError: If a value cannot work.
@@ -159,7 +159,7 @@ class WalkEncoding(SubstructureEncoding):
 
     @classmethod
     def paper(cls) -> WalkEncoding:
-        """Return what the paper's released code computes, without its bugs.
+        """Return the encoding of the paper's released code, without its bugs.
 
         Whole graph, K = 5, l = 32; f2 is summed over the shell, f3 summed over shell
         pairs and divided by the shell's size, each averaged over the K hops.
@@ -186,7 +186,7 @@ class WalkEncoding(SubstructureEncoding):
 
     @property
     def plans(self) -> tuple[Plan, ...]:
-        """What backends compute, steps 1..l: a plan for each block of each walk."""
+        """A plan of steps 1..l for each block of each walk."""
         return self._planned[0]
 
     @property

@@ -70,7 +70,7 @@ KEYS = {
     if item.metadata["section"] in ("model", "encoding", "training")
     and item.name != "tensorboard"
 }
-"""The keys of a run that are parameters of an estimator, with their defaults."""
+"""The config keys that are parameters of an estimator, with their defaults."""
 PARAMETERS: dict[str, Any] = {
     **KEYS,
     "patience": 30,
@@ -87,7 +87,7 @@ _POSITIONAL = dict.fromkeys(("self", "model"), inspect.Parameter.POSITIONAL_OR_K
 
 
 def _has_vectors(estimator: GraphEstimator) -> bool:
-    """Return True for a network, which learns vectors; raise for other models."""
+    """Return True for a network, which learns vectors; raise otherwise."""
     kind = MODEL_KINDS.get(estimator.model, OWN)
     if not kind.network or estimator.blend:
         raise ConfigError(
@@ -99,10 +99,10 @@ def _has_vectors(estimator: GraphEstimator) -> bool:
 class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
     TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):
-    """A network of this library behind ``fit`` and ``predict``.
+    """A model of this library with ``fit`` and ``predict``.
 
     Parameters are the keys of :class:`~sekgnn.training.RunConfig` for model, encoding
-    and training, and a few of scikit-learn's.
+    and training, and a few of scikit-learn.
     """
 
     model: str
@@ -131,7 +131,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
     ])  # fmt: skip
 
     def __sklearn_tags__(self) -> Any:
-        """Say that X is not a matrix, and that learned vectors are float32."""
+        """Declare that X is not a matrix, and that learned vectors are float32."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.transformer_tags.preserves_dtype = []
@@ -141,7 +141,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         """Return the parameters as the config of a run."""
         values = {name: getattr(self, name) for name in KEYS}
         if self.keep == "last":
-            values["patience"] = None  # it only serves to choose an epoch
+            values["patience"] = None  # only used to choose an epoch
         if isinstance(self.class_weight, Mapping):
             values["class_weight"] = None  # graphs get weights instead
         typed = import_typed(values)
@@ -154,14 +154,14 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
 
         Args:
             X: Graphs.
-            y: Their labels, numbers or texts; or the numbers to predict, ``[G]`` or
+            y: Labels, as numbers or texts; or numbers to predict, ``[G]`` or
                 ``[G, T]``.
-            sample_weight: How much the loss of every graph weighs, not negative.
+            sample_weight: Non-negative weight of the loss of every graph.
 
         Raises:
-            GraphInputError: If a graph or a number is wrong, or there are fewer than
+            GraphInputError: If a graph or a target is invalid, or there are fewer than
                 two classes.
-            ConfigError: If a parameter cannot work.
+            ConfigError: If a parameter is invalid.
         """
         if not len(X):
             raise GraphInputError("no graphs are given.")
@@ -204,18 +204,18 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         return self
 
     def _encode(self, y: Any) -> _Encoded:
-        """Return the kind of task, targets, where they are present, and classes."""
+        """Return the kind of task, targets, mask and classes."""
         raise NotImplementedError
 
-    def _weights(self, y: Any, given: Any) -> Any:
+    def _weights(self, y: Any, sample_weight: Any) -> Any:
         """Return the weight of every graph, ``[G]``, or ``None``."""
-        return given
+        return sample_weight
 
     @available_if(_has_vectors)
     def transform(self, X: Sequence[Any]) -> NDArray[np.float32]:
-        """Return the vectors of graphs that the network has learned, ``[G, C]``.
+        """Return the learned vectors of graphs, ``[G, C]``.
 
-        They are the inputs of its last layer; those of an ensemble are concatenated.
+        They are the inputs of the last layer; those of an ensemble are concatenated.
         Models that are not networks, such as ``ridge``, have no such method.
         """
         check_is_fitted(self, "predictor_")
@@ -228,7 +228,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
             return self.predictor_.predict(self._read(graphs))
 
     def _read(self, graphs: Sequence[Any]) -> Sequence[Any]:
-        """Return graphs that fit the network."""
+        """Return the graphs, checked to fit the model."""
         if not len(graphs):
             return []
         task = list_task(graphs, self.node_features)
@@ -260,11 +260,11 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the estimator that :meth:`save` wrote; no code of the file is run.
+        """Return an estimator written by :meth:`save`; no code of the file is run.
 
         Raises:
-            ModelFileError: If the file is damaged, or of something else.
-            ConfigError: If a parameter names what would have to be imported.
+            ModelFileError: If the file is damaged, or has other contents.
+            ConfigError: If a parameter would need an import.
         """
         try:
             about = {} if Path(path).is_dir() else read_about(path)
@@ -287,7 +287,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         return estimator
 
     def __getstate__(self) -> dict[str, Any]:
-        """Put the network into the pickle as the bytes of a safe file."""
+        """Store the network in the pickle as the bytes of a safetensors file."""
         state = dict(super().__getstate__())
         if state.pop("predictor_", None) is not None:
             with tempfile.TemporaryDirectory() as folder:
@@ -297,7 +297,7 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Read the network from the bytes of a safe file."""
+        """Read the network from the bytes of a safetensors file."""
         content = state.pop("_file", None)
         super().__setstate__(state)
         if content is not None:
@@ -311,8 +311,8 @@ class GraphEstimator(  # type: ignore[call-arg]  # mypy knows no scikit-learn
 def _torch_threads(count: int) -> Iterator[None]:
     """Let torch use ``count`` threads inside the block.
 
-    Its threads wait for each other in a busy loop: on graphs as small as molecules, or
-    where other processes want the cores, several threads are many times slower.
+    Torch's threads wait in a busy loop: on graphs as small as molecules, or when other
+    processes use the cores, several threads are many times slower than one.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(check_positive("threads", count, maximum=MOST_LEVELS))
@@ -322,13 +322,13 @@ def _torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _check_lengths(graphs: Sequence[Any], rows: NDArray[Any], what: str) -> None:
+def _check_lengths(graphs: Sequence[Any], rows: NDArray[Any], things: str) -> None:
     if len(graphs) != len(rows):
-        raise GraphInputError(f"{len(graphs)} graphs, but {len(rows)} {what}.")
+        raise GraphInputError(f"{len(graphs)} graphs, but {len(rows)} {things}.")
 
 
 def _kind_of(label: Any) -> str:
-    """Return the kind of a label; numpy would convert mixed kinds to one."""
+    """Return the kind of a label; numpy would convert mixed kinds silently."""
     if isinstance(label, bool | np.bool_):
         return "truth values"
     return "texts" if isinstance(label, str) else "numbers"
@@ -338,25 +338,25 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
     """Classify graphs with SEK-GIN, or another network of this library.
 
     Works with ``cross_val_score``, ``GridSearchCV``, ``clone`` and ``pickle``. X is a
-    list of graphs of one kind: PyG ``Data``, networkx, :class:`~sekgnn.graphs.Graph`,
-    or SMILES. A part of the training graphs is held back to choose the epoch.
+    list of graphs of one type: PyG ``Data``, networkx, :class:`~sekgnn.graphs.Graph`,
+    or SMILES. A part of the training graphs is held out to choose the epoch.
 
     Args:
         model: ``"sek-gin"``, ``"sek-ppgn"``, ``"k-gin"``, ``"gin"``, ``"ppgn"``,
             ``"ridge"``, ``"forest"``, a kernel such as ``"wl"``, or one of your own
             (:func:`~sekgnn.models.register_model`).
-        validation_fraction: Part of the training graphs that chooses the epoch.
+        validation_fraction: Fraction of the training graphs to choose the epoch with.
         node_features: Node attributes of networkx graphs to use.
-        random_state: Fixes everything that is random.
-        threads: Of torch, while it trains and predicts; more than one pays only on
-            large graphs.
+        random_state: Seed of all random numbers.
+        threads: Threads of torch in training and prediction; more than one pays only
+            on large graphs.
         **parameters: Keys of :class:`~sekgnn.training.RunConfig` for model, encoding
             and training: ``hidden_channels``, ``num_layers``, ``num_hops``, ``scope``,
             ``walk_length``, ``epochs``, ``lr``, ``class_weight`` (also a dict of
             weights by label), ... Training stops after ``patience=30`` epochs without
-            gain; ``None`` never stops, nor does ``keep="last"``, which with
-            ``refit=True`` holds nothing back. With ``ensemble=N``, ``curves_`` and
-            ``kept_epoch_`` are of the first network.
+            improvement, but not with ``None`` or ``keep="last"``; the latter with
+            ``refit=True`` holds nothing out. With ``ensemble=N``, ``curves_`` and
+            ``kept_epoch_`` are those of the first network.
 
     Attributes:
         curves_: Loss and metrics of every epoch.
@@ -395,11 +395,11 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
         mask = np.ones((labels.size, 1), dtype=np.bool_)
         return kind, numbers.astype(np.int64), mask, tuple(classes.tolist())
 
-    def _weights(self, y: Any, given: Any) -> Any:
+    def _weights(self, y: Any, sample_weight: Any) -> Any:
         if not isinstance(self.class_weight, Mapping):
-            return given
-        by_class = compute_sample_weight(self.class_weight, column_or_1d(np.asarray(y)))
-        return by_class * (1.0 if given is None else np.asarray(given))
+            return sample_weight
+        weight = compute_sample_weight(self.class_weight, column_or_1d(np.asarray(y)))
+        return weight if sample_weight is None else weight * np.asarray(sample_weight)
 
     def predict_proba(self, X: Sequence[Any]) -> NDArray[np.float64]:
         """Return the probability of every class, ``[G, C]``; columns ``classes_``."""
@@ -416,8 +416,8 @@ class SEKClassifier(ClassifierMixin, GraphEstimator):
 class SEKRegressor(RegressorMixin, GraphEstimator):
     """Predict numbers of graphs with SEK-GIN, or another network of this library.
 
-    Parameters and X are those of :class:`SEKClassifier`. Targets are scaled inside;
-    with several, NaN is a missing value.
+    Parameters and X are those of :class:`SEKClassifier`. Targets are scaled
+    internally; with several, NaN is a missing value.
 
     Attributes:
         curves_: Loss and metrics of every epoch.
@@ -431,7 +431,7 @@ class SEKRegressor(RegressorMixin, GraphEstimator):
         return len(self.predictor_.note.targets)
 
     def __sklearn_tags__(self) -> Any:
-        """Say that there may be several targets."""
+        """Declare that there may be several targets."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags

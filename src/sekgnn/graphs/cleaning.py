@@ -1,8 +1,7 @@
-"""The rules of a simple undirected graph: pairs are cleaned by them, rows checked.
+"""The rules of a simple undirected graph: pairs are cleaned, rows are checked.
 
-Kernels do not check what they read: a neighbour that does not exist is memory of
-somebody else. So whatever was not built here, a file or a user's arrays, passes
-:func:`check_rows` first.
+Kernels do not check indices: a neighbour that does not exist is a read out of bounds.
+So all arrays from outside, of a file or a user, pass :func:`check_rows` first.
 """
 
 from __future__ import annotations
@@ -28,28 +27,28 @@ Undirected = Literal["error", "add"]
 SelfLoops = Literal["drop", "error"]
 """What to do with edges from a node to itself."""
 NodeDescriber = Callable[[int], tuple[str, str]]
-"""Maps a node to what the user calls it and where it is: ``("3", " of graph 7")``."""
+"""Maps a node to the user's name for it and its location: ``("3", " of graph 7")``."""
 
-_CHUNK = 1 << 17  # nodes that are looked at together
+_CHUNK = 1 << 17  # nodes that are checked together
 
 _FAULTS = {
     1: "the row of node {} does not lie in the indices; indptr must rise from 0 to "
     "their number",
-    2: "node {} has a neighbour that is no node of its graph",
+    2: "node {} has a neighbour that is not a node of its graph",
     3: "node {} is its own neighbour; graphs here have no self-loops",
     4: "the neighbours of node {} are not sorted, or one is repeated",
 }
 
-_SOUND: set[tuple[int, ...]] = set()  # files that have passed, as they stood then
+_SOUND: set[tuple[int, ...]] = set()  # stamps of files that have passed
 
 
 @contextmanager
-def located(place: object) -> Iterator[None]:
-    """Put ``place`` before the message of whatever is wrong with the input."""
+def located(location: object) -> Iterator[None]:
+    """Put ``location`` before the message of a :class:`GraphInputError`."""
     try:
         yield
     except GraphInputError as error:
-        raise GraphInputError(f"{place}: {error}") from None
+        raise GraphInputError(f"{location}: {error}") from None
 
 
 def check_rules(undirected: str, loops: str) -> None:
@@ -74,7 +73,7 @@ def edge_array(edge_index: Any) -> NDArray[np.int64]:
     if edges.size == 0 and edges.ndim <= 2:
         edges = np.zeros((2, 0), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[0] != 2:
-        hint = " If you have one edge per row, pass edge_index.T."
+        hint = " For one edge per row, pass edge_index.T."
         raise GraphInputError(
             f"edge_index must have shape [2, E], got {list(edges.shape)}."
             + hint * (edges.shape[1:] == (2,))
@@ -126,8 +125,8 @@ def clean_edges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Drop loops, merge duplicates, insist on symmetry, and return CSR arrays.
 
-    Pairs, ``[E]`` each, are within range. ``describe`` is how messages call a node,
-    ``stacklevel`` the frames between the warning and the user's line.
+    Pairs, ``[E]`` each, are within range. ``describe`` names a node in messages,
+    ``stacklevel`` counts the frames between the warning and the user's line.
 
     Returns:
         ``indptr`` int64 ``[num_nodes + 1]`` and ``indices`` int32, sorted in each row.
@@ -149,8 +148,8 @@ def clean_edges(
     if not np.array_equal(key, reverse):
         if undirected == "error":
             missing = np.setdiff1d(reverse, key, assume_unique=True)
-            (u, place), (v, _) = map(describe, divmod(int(missing[0]), num_nodes))
-            raise one_way_error(missing.size, v, u, place)
+            (u, location), (v, _) = map(describe, divmod(int(missing[0]), num_nodes))
+            raise one_way_error(missing.size, v, u, location)
         key = _sorted_distinct(np.concatenate([key, reverse]))
         row, col = np.divmod(key, num_nodes)
     indptr = np.zeros(num_nodes + 1, dtype=np.int64)
@@ -161,15 +160,15 @@ def clean_edges(
 def note_weights(what: str) -> None:
     """Warn that weights are not used."""
     warnings.warn(
-        f"{what} are not used: walks here take every edge alike, and what is not 0 is "
-        "an edge. Drop edges that should not count.",
+        f"{what} are not used: walks take every edge with the same probability, and "
+        "every value other than 0 is an edge. Drop edges that should not count.",
         GraphInputWarning,
         stacklevel=4,
     )
 
 
 def _sorted_distinct(key: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sort and remove repeats; ``np.unique`` hashes integers and is far slower."""
+    """Sort and remove duplicates; ``np.unique`` hashes integers and is far slower."""
     key = np.sort(key)
     return key[np.diff(key, prepend=-1) != 0]
 
@@ -198,12 +197,13 @@ def report_loops(count: int, first: str, loops: SelfLoops, stacklevel: int) -> N
     )
 
 
-def one_way_error(count: object, v: str, u: str, place: str = "") -> GraphInputError:
+def one_way_error(count: object, v: str, u: str, location: str = "") -> GraphInputError:
     """Return the error of edges that lack their reverse, such as ``v -> u``."""
     return GraphInputError(
         f"{count} edges have one direction only, e.g. {v} -> {u} without {u} -> "
-        f'{v}{place}; list both directions, or build the graph with undirected="add" '
-        "(Graph.from_edge_index, as_graph; on the command line --undirected add)."
+        f"{v}{location}; list both directions, or build the graph with "
+        'undirected="add" (Graph.from_edge_index, as_graph; on the command line '
+        "--undirected add)."
     )
 
 
@@ -213,12 +213,12 @@ def check_rows(
     indices: NDArray[Any],
     threads: int | None = None,
 ) -> None:
-    """Check that arrays are those of simple undirected graphs, in one pass.
+    """Check, in one pass, that arrays are those of simple undirected graphs.
 
-    The pass reads them in order, so they may be mapped and larger than memory. That
-    every edge has its reverse is seen by adding up a number per entry, with a secret
-    key: of u, v where u < v, less that of v, u where not. Edges that lack it go
-    unnoticed with a probability of about :math:`2^{-64}`.
+    The pass reads them in order, so they may be mapped and larger than memory. Edges
+    without their reverse are detected by a sum over all entries of a hash of the edge,
+    with a secret key, positive for u < v and negative for v, u. They go unnoticed with
+    a probability of about :math:`2^{-64}`.
 
     Args:
         node_ptr: As in :class:`~sekgnn.graphs.packed.PackedGraphs`.
@@ -230,7 +230,7 @@ def check_rows(
         GraphInputError: If they are not; names a node of the union.
     """
     check_array("indices", indices, np.int32, None)
-    check_starts("indptr", indptr, indices.size, rising=False)  # seen in the pass
+    check_starts("indptr", indptr, indices.size, rising=False)  # checked in the pass
     check_starts("node_ptr", node_ptr, check_num_nodes(indptr.size - 1))
     views = [np.ascontiguousarray(a).view() for a in (node_ptr, indptr, indices)]
     for view in views:  # one compiled version serves all
@@ -268,7 +268,7 @@ def examine_rows(
     shift: np.uint64,
     factor: np.uint64,
 ) -> tuple[np.uint64, int, int]:
-    """Look at the rows of nodes ``start..stop - 1``, of ``graph`` and those after it.
+    """Check the rows of nodes ``start..stop - 1``; ``graph`` is that of the first.
 
     Returns:
         The sum over their entries, and the first fault with its node; 0 if there is
@@ -302,10 +302,10 @@ def examine_rows(
 
 
 def checked_once(path: Path, check: Callable[[], object]) -> None:
-    """Call ``check``, unless it has passed here for the file as it stands.
+    """Call ``check``, unless it has passed in this process for the same file.
 
     A file that changes while it is mapped is beyond help, so its time and size are
-    enough to know it by.
+    enough to identify it.
     """
     status = path.stat()
     stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
@@ -317,28 +317,28 @@ def checked_once(path: Path, check: Callable[[], object]) -> None:
 def check_array(
     name: str, array: NDArray[Any], dtype: DTypeLike, *shape: int | None
 ) -> None:
-    """Check the type of an array, and its sizes where they are known.
+    """Check the type of an array, and its sizes where they are not ``None``.
 
     Raises:
-        GraphInputError: If it has another type or shape; a type such as
-            ``np.floating`` stands for all that are of it.
+        GraphInputError: If it has another type or shape; ``np.floating`` and the like
+            stand for all their subtypes.
     """
     if array.ndim == len(shape) and array.dtype.isnative:
         sizes = zip(shape, array.shape, strict=True)
         if all(size is None or size == length for size, length in sizes):
             if np.issubdtype(array.dtype, dtype):
                 return
-    wanted = ", ".join("?" if size is None else str(size) for size in shape)
+    expected = ", ".join("?" if size is None else str(size) for size in shape)
     kind = dtype.__name__ if isinstance(dtype, type) else dtype
     raise GraphInputError(
-        f"{name} must be {kind} [{wanted}], got {array.dtype} {list(array.shape)}."
+        f"{name} must be {kind} [{expected}], got {array.dtype} {list(array.shape)}."
     )
 
 
 def check_starts(
     name: str, starts: NDArray[Any], end: int, *, rising: bool = True
 ) -> None:
-    """Check that row starts go from 0 to ``end``, and that none is before another.
+    """Check that row starts go from 0 to ``end``, and with ``rising`` never decrease.
 
     Raises:
         GraphInputError: If not.

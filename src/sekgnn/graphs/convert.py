@@ -34,7 +34,7 @@ def as_graph(
     Args:
         obj: A Graph (returned unchanged), PyG ``Data``, networkx graph, scipy sparse
             matrix, square numpy array, rdkit ``Mol`` or graph6 string. Weights are
-            not used; where there are any, a warning says so.
+            not used; if there are any, there is a warning.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse.
         loops: ``"drop"`` (with a warning) or ``"error"``.
 
@@ -52,13 +52,13 @@ def as_graph(
         return from_graph6(obj)
     if _is_a(obj, "rdkit.Chem.rdchem", "Mol"):
         return from_rdkit(obj)
-    for known, convert in (
+    for matches, convert in (
         (isinstance(obj, np.ndarray), from_scipy),
         (_is_a(obj, "scipy.sparse", "sparray", "spmatrix"), from_scipy),
         (_is_a(obj, "networkx", "Graph"), from_networkx),
         (hasattr(obj, "edge_index"), from_pyg),  # num_nodes would make PyG guess
     ):
-        if known:
+        if matches:
             return convert(obj, undirected=undirected, loops=loops)
     raise GraphInputError(
         f"cannot make a graph of {type(obj).__name__}; accepted: sekgnn.Graph, "
@@ -71,9 +71,9 @@ def as_labelled(obj: Any, *, node_labels: Any = None, edge_labels: Any = None) -
     """Return ``obj`` as a :class:`Graph` with labels, whatever library it comes from.
 
     Args:
-        obj: Whatever :func:`as_graph` takes. A ``Graph`` keeps its labels unless others
-            are given, and the names below stand for them; an rdkit ``Mol`` brings its
-            atoms and bonds along.
+        obj: Anything :func:`as_graph` takes. A ``Graph`` keeps its labels unless others
+            are given, and any name below stands for them; the labels of an rdkit
+            ``Mol`` are its atoms and bonds.
         node_labels: One label (or row of numbers) per node, or the name of an
             attribute: of a PyG ``Data`` such as ``"x"``, of networkx nodes such as
             ``"color"``.
@@ -90,8 +90,8 @@ def as_labelled(obj: Any, *, node_labels: Any = None, edge_labels: Any = None) -
     """
     if isinstance(obj, Graph):
         graph = obj
-        node_labels = _known_or_given("node", graph.node_labels, node_labels)
-        edge_labels = _known_or_given("edge", graph.edge_labels, edge_labels)
+        node_labels = _chosen_labels("node", graph.node_labels, node_labels)
+        edge_labels = _chosen_labels("edge", graph.edge_labels, edge_labels)
         if node_labels is graph.node_labels and edge_labels is graph.edge_labels:
             return graph
     elif hasattr(obj, "GetBonds"):
@@ -114,8 +114,8 @@ def from_pyg(
     """Build a graph from a PyG ``Data`` with ``edge_index`` (or ``adj_t``).
 
     Weights (``edge_weight``) are not used, with a warning; they and features must be
-    numbers. The node count must be known, that is
-    ``data.num_nodes`` or ``data.x`` set: PyG's guess would lose isolated nodes.
+    numbers. ``data.num_nodes`` or ``data.x`` must be set: PyG's guess of the node count
+    would lose isolated nodes.
 
     Raises:
         GraphInputError: If edges or the node count are missing, or a weight is NaN or
@@ -137,9 +137,9 @@ def from_pyg(
         if hasattr(adj_t, "to_sparse_coo"):  # torch's own sparse tensors
             col, row = adj_t.to_sparse_coo().coalesce().indices().cpu().numpy()
         else:  # torch_sparse.SparseTensor
-            col, row = (part.cpu().numpy() for part in adj_t.coo()[:2])
+            col, row = (index.cpu().numpy() for index in adj_t.coo()[:2])
         edge_index = np.stack([row, col])
-    num_nodes = _known_num_nodes(data)
+    num_nodes = _set_num_nodes(data)
     return Graph.from_edge_index(
         edge_index, num_nodes, undirected=undirected, loops=loops
     )
@@ -150,8 +150,8 @@ def from_networkx(
 ) -> Graph:
     """Build a graph from a networkx one; node i is the i-th in its iteration order.
 
-    Parallel edges are merged, weights not used, with a warning. A directed graph must
-    hold both directions of each edge, or ``undirected="add"`` be passed.
+    Parallel edges are merged; weights are not used, with a warning. A directed graph
+    must hold both directions of each edge, or ``undirected="add"`` be passed.
 
     Raises:
         GraphInputError: If an edge has one direction only, or its weight is NaN or
@@ -190,7 +190,7 @@ def from_scipy(
 ) -> Graph:
     """Build a graph from a square matrix; entries other than 0 are edges.
 
-    Other values than 0 and 1 are weights, which are not used, with a warning.
+    Values other than 0 and 1 are weights, which are not used, with a warning.
 
     Args:
         matrix: scipy sparse, any format, or dense. Repeated entries are added up
@@ -229,13 +229,13 @@ def from_scipy(
 
 
 def _is_a(obj: object, module: str, *names: str) -> bool:
-    """Tell whether ``obj`` is of a class of a module that may not be imported."""
+    """Return whether ``obj`` is of a class of a module, which is not imported here."""
     classes = (getattr(sys.modules.get(module), name, None) for name in names)
     return any(isinstance(c, type) and isinstance(obj, c) for c in classes)
 
 
-def _known_num_nodes(data: Any) -> Any:
-    """Return ``data.num_nodes`` unless PyG had to guess it, which it warns of."""
+def _set_num_nodes(data: Any) -> Any:
+    """Return ``data.num_nodes``; refuse PyG's guess, which comes with a warning."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         num_nodes = getattr(data, "num_nodes", None)
@@ -262,18 +262,18 @@ def _check_weights(name: str, weights: Any) -> None:
         )
 
 
-def _known_or_given(what: str, known: NDArray[np.int64] | None, given: Any) -> Any:
-    """Return given labels, or those a graph has: it keeps them under no name."""
-    if isinstance(given, str) and known is None:
+def _chosen_labels(what: str, present: NDArray[np.int64] | None, requested: Any) -> Any:
+    """Return the requested labels, or those of the graph for ``None`` or a name."""
+    if isinstance(requested, str) and present is None:
         raise GraphInputError(
-            f"a Graph without {what} labels has none called {given!r}; pass the labels "
-            "themselves."
+            f"a Graph without {what} labels has none called {requested!r}; pass the "
+            "labels themselves."
         )
-    return known if given is None or isinstance(given, str) else given
+    return present if requested is None or isinstance(requested, str) else requested
 
 
 def _node_attribute(obj: Any, name: str) -> Any:
-    """Return the labels that a PyG ``Data`` or networkx graph keeps under ``name``."""
+    """Return the node labels of a PyG ``Data`` or networkx graph under ``name``."""
     if hasattr(obj, "nodes"):
         labels = [data.get(name) for _, data in obj.nodes(data=True)]
         if any(value is None for value in labels):
@@ -289,7 +289,7 @@ def _node_attribute(obj: Any, name: str) -> Any:
 
 
 def _edge_attribute(obj: Any, name: str) -> dict[tuple[int, int], Any]:
-    """Return the edge labels kept under ``name``, by pair of node numbers."""
+    """Return the edge labels under ``name``, by pair of node numbers."""
     number: dict[Any, int] = {}  # of nodes that are not numbers themselves
     if hasattr(obj, "nodes"):
         number = {node: i for i, node in enumerate(obj.nodes)}

@@ -48,26 +48,26 @@ def read_edge_list(
         return Graph.from_edge_index(edges, n, undirected=undirected, loops=loops)
 
 
-def count_nodes(source: str | Path, said: Iterable[int | None], largest: int) -> int:
-    """Return the number of nodes that was said, or else the largest id plus one.
+def count_nodes(source: str | Path, counts: Iterable[int | None], largest: int) -> int:
+    """Return the number of nodes of ``counts``, or else the largest id plus one.
 
     Raises:
-        GraphInputError: If numbers do not agree, or nothing tells the number.
+        GraphInputError: If stated numbers differ, or there is neither one nor an edge.
     """
     with located(source):
-        counts = {check_num_nodes(count) for count in said if count is not None}
-    if not counts and largest < 0:
+        numbers = {check_num_nodes(count) for count in counts if count is not None}
+    if not numbers and largest < 0:
         raise GraphInputError(
             f"{source} holds no edges; if that is intended, give the node count with a "
             "line '# nodes: N' or num_nodes=N (--num-nodes)."
         )
-    if len(counts) > 1:
+    if len(numbers) > 1:
         raise GraphInputError(
-            f"{source}: the number of nodes is said to be "
-            f"{' and '.join(map(str, sorted(counts)))} (by the list, num_nodes or the "
+            f"{source}: different numbers of nodes are stated, "
+            f"{' and '.join(map(str, sorted(numbers)))} (by the list, num_nodes or the "
             "rows of arrays); these must agree."
         )
-    n = counts.pop() if counts else largest + 1
+    n = numbers.pop() if numbers else largest + 1
     if largest >= n:
         raise GraphInputError(
             f"{source}: node {largest} occurs, but the node count is {n}; ids must lie "
@@ -79,11 +79,11 @@ def count_nodes(source: str | Path, said: Iterable[int | None], largest: int) ->
 class EdgeChunks:
     """The node pairs of an edge list of any length, a few million at a time.
 
-    Lines of two integers, which are most of a long file, are read by a compiled loop;
-    any other line of :func:`read_edge_list` one by one.
+    Lines of two integers, the bulk of a long file, are read by a compiled loop, other
+    lines of :func:`read_edge_list` one by one.
 
     Attributes:
-        num_nodes: What a line ``# nodes: N`` says, or ``None``.
+        num_nodes: The number in a line ``# nodes: N``, or ``None``.
         largest: The largest id so far, also of pairs with weight 0; -1 at first.
 
     Raises:
@@ -95,7 +95,7 @@ class EdgeChunks:
         self.path, self.progress = path, progress
         self.num_nodes: int | None = None
         self.largest = -1
-        open_binary(path).close()  # raises at once if it is not there
+        open_binary(path).close()  # raises at once if the file is missing
 
     def __iter__(self) -> Iterator[NDArray[np.int32]]:
         """Yield pairs, int32 ``[E, 2]``."""
@@ -118,8 +118,8 @@ class EdgeChunks:
         if rest:
             yield from self._pairs(rest, number)
 
-    def _pairs(self, text: bytes, before: int) -> Any:
-        """Yield the pairs of whole lines; return how many lines there are."""
+    def _pairs(self, text: bytes, lines_before: int) -> Any:
+        """Yield the pairs of whole lines; return the number of lines."""
         buffer = np.frombuffer(text, np.uint8)
         pairs = np.empty((len(text) // 4 + 1, 2), np.int32)
         at = count = lines = 0
@@ -128,7 +128,9 @@ class EdgeChunks:
             if at < len(text):  # a line that is not two integers
                 end = text.find(b"\n", at) % (len(text) + 1)
                 lines += 1
-                pair = self._one(text[at:end], f"{self.path}, line {before + lines}")
+                pair = self._unusual_line(
+                    text[at:end], f"{self.path}, line {lines_before + lines}"
+                )
                 if pair is not None:
                     pairs[count] = pair
                     count += 1
@@ -138,25 +140,25 @@ class EdgeChunks:
             yield pairs[:count]
         return lines
 
-    def _one(self, raw: bytes, place: str) -> tuple[int, int] | None:
+    def _unusual_line(self, raw: bytes, location: str) -> tuple[int, int] | None:
         """Return the pair of an unusual line, if it is an edge."""
         try:
             line = raw.decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise GraphInputError(f"{place} is not UTF-8 text.") from None
+            raise GraphInputError(f"{location} is not UTF-8 text.") from None
         directive = _NODES_LINE.fullmatch(line.strip())
         if directive:
             count = int(directive[1])
             if self.num_nodes not in (None, count):
                 raise GraphInputError(
-                    f"{place}: node count {count} contradicts {self.num_nodes}."
+                    f"{location}: node count {count} contradicts {self.num_nodes}."
                 )
             self.num_nodes = count
             return None
         content = line.partition("#")[0].partition("%")[0].strip()
         if not content:
             return None
-        with located(place):
+        with located(location):
             u, v, is_edge = _parse_line(content)
         self.largest = max(self.largest, u, v)
         return (u, v) if is_edge else None
@@ -166,17 +168,17 @@ class EdgeChunks:
 def parse_pairs(
     text: NDArray[np.uint8], at: int, pairs: NDArray[np.int32], count: int, lines: int
 ) -> tuple[int, int, int]:
-    """Read lines of two integers up to the first that is anything else.
+    """Read lines of two integers up to the first other line.
 
     Args:
         text: Whole lines.
-        at: Where to begin.
+        at: Position of the first line to read.
         pairs: Receives the integers, ``[E, 2]``.
-        count: Pairs that it holds already.
-        lines: Lines that were read already.
+        count: Number of pairs in it so far.
+        lines: Number of lines read so far.
 
     Returns:
-        Where that line begins (or the end), and both numbers now.
+        Position of the other line (or the end), and both numbers, updated.
     """
     size = text.size
     while at < size:

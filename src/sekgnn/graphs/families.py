@@ -17,7 +17,7 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import pair_unrank
 
 _MAX_DEGREE = 16  # of the base of a CFI graph
-_TRIES = 200  # for one bad edge, before the whole pairing is drawn again
+_TRIES = 200  # for one bad edge, before a new pairing is drawn
 
 
 def path_graph(n: int) -> Graph:
@@ -74,7 +74,7 @@ def csl_graph(n: int, skip: int) -> Graph:
 
 
 def rook_graph(n: int, m: int | None = None) -> Graph:
-    """Return the moves of a rook on a board of n x m; square (i, j) is i m + j."""
+    """Return the moves of a rook on a board of n x m; square (i, j) is node i m + j."""
     m = check_positive("n", n) if m is None else check_positive("m", m)
     square = np.arange(check_positive("n", n) * m)
     a, b = np.triu_indices(square.size, 1)
@@ -239,11 +239,11 @@ def _graph(edges: Any, n: int) -> Graph:
 def _repair(
     edges: NDArray[np.int64], n: int, rng: np.random.Generator
 ) -> NDArray[np.int64] | None:
-    """Switch ends until no loop or repeated edge is left, or give up with None.
+    """Switch ends until no loop or repeated edge is left, or return ``None``.
 
     A switch of (u, v) and (x, y) to (u, y) and (x, v) keeps all degrees, and is done
-    only if both new edges are new. The edges as drawn stay sorted in ``before``; the
-    few changes are counted in ``change``, so that asking for an edge is a bisection.
+    only if both new edges are new. The drawn edges stay sorted in ``before``, and
+    ``change`` counts the few changes, so that finding an edge is a bisection.
     """
     key = edges.min(axis=0) * n + edges.max(axis=0)
     order = np.argsort(key)
@@ -255,8 +255,8 @@ def _repair(
 
     def count(u: int, v: int) -> int:
         key = pair(u, v)
-        found = np.searchsorted(before, key, "right") - np.searchsorted(before, key)
-        return int(found) + change.get(key, 0)
+        drawn = np.searchsorted(before, key, "right") - np.searchsorted(before, key)
+        return int(drawn) + change.get(key, 0)
 
     repeated = order[1:][before[1:] == before[:-1]]
     loops = np.flatnonzero(edges[0] == edges[1])
@@ -294,7 +294,7 @@ _FAMILIES: dict[str, tuple[Callable[..., Graph], int, float, str]] = {
     ),
 }
 GRAPH_NAMES = tuple(_FAMILIES)
-"""The families that :func:`named_graph` knows."""
+"""The families of :func:`named_graph`."""
 
 
 def named_graph(name: str) -> Graph:

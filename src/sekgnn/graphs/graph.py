@@ -35,7 +35,7 @@ _NO_NAMES: Mapping[int, str] = MappingProxyType({})
 
 
 class CsrGraph(NamedTuple):
-    """A graph as kernels take it: neighbours in compressed sparse rows."""
+    """A graph for kernels: neighbours in compressed sparse rows."""
 
     indptr: NDArray[np.int64]  # row starts, [n + 1]
     indices: NDArray[np.int32]  # neighbours
@@ -45,11 +45,11 @@ class Graph:
     """A simple undirected graph :math:`G = (V, E)` in compressed sparse rows.
 
     Node ``v``'s neighbours are ``indices[indptr[v]:indptr[v + 1]]``, int32 and sorted;
-    every edge is stored in both directions. The arrays cannot be written to.
+    every edge is stored in both directions. The arrays are read-only.
 
     Build one with :meth:`from_edge_index` or the functions of :mod:`sekgnn.graphs`
-    (``from_networkx``, ``from_pyg``, ...); this constructor takes arrays that are
-    already in that form, which it checks in one pass.
+    (``from_networkx``, ``from_pyg``, ...); this constructor takes arrays in that form,
+    and checks them in one pass.
 
     Nodes, edges, both or neither may carry labels, for tests that respect them; a
     :class:`~sekgnn.graphs.LabelledGraph` is made with labels.
@@ -59,7 +59,7 @@ class Graph:
         indices: Neighbours, int32 ``[2 m]``.
         node_labels: One label per node, int64 ``[n]``, or ``None``.
         edge_labels: One label per entry of ``indices``, int64 ``[2 m]``, or ``None``.
-        label_names: What people call a node's label; no part of the graph's value.
+        label_names: Names of node labels; not part of the graph's value.
     """
 
     indptr: NDArray[np.int64]
@@ -106,9 +106,9 @@ class Graph:
         edge_labels: Labels = None,
         label_names: Mapping[int, str] = _NO_NAMES,
     ) -> Graph:
-        """Return a graph over arrays as they are, such as those of a mapped file.
+        """Return a graph over existing arrays, such as those of a mapped file.
 
-        Nothing is copied or checked: they are known to be those of a graph, and nobody
+        Nothing is copied or checked: the arrays must be those of a graph, and nobody
         may write to them. Kernels trust them blindly.
         """
         graph = Graph.__new__(Graph)
@@ -202,7 +202,7 @@ class Graph:
         return dense
 
     def relabel(self, perm: Sequence[int] | IntArray) -> Graph:
-        """Return the graph in which node ``v``, with its label, is called ``perm[v]``.
+        """Return the graph in which node ``v``, with its label, becomes ``perm[v]``.
 
         Raises:
             GraphInputError: If ``perm`` is not a permutation of the nodes.
@@ -249,7 +249,7 @@ class Graph:
         )
 
     def disjoint_union(self, other: Graph) -> Graph:
-        """Return this graph beside ``other``, whose nodes come after this one's.
+        """Return this graph beside ``other``, whose nodes follow.
 
         Raises:
             GraphInputError: If only one of them carries labels.
@@ -313,7 +313,7 @@ class Graph:
 
 
 def join_labels(what: str, labels: Sequence[Labels]) -> Labels:
-    """Return labels that all graphs have, one after the other; ``None`` if none has.
+    """Concatenate the labels of all graphs; ``None`` if none has any.
 
     Raises:
         GraphInputError: If some of them carry labels and others do not.
@@ -339,14 +339,14 @@ class LabelledGraph(Graph):
     the same on every machine.
 
     Args:
-        graph: The structure; labels that it has are left out.
+        graph: The structure; its own labels are dropped.
         node_labels: One label, or one row of numbers, per node; kept as int64 ``[n]``.
             ``None`` for none.
         edge_labels: One label per entry of ``graph.indices``, both directions of an
             edge alike; or a mapping ``{(u, v): label}`` that names each edge in at
             least one direction; kept as int64 ``[2 m]``. ``None`` for none.
-        label_names: What people call a node's label, such as ``{6: "C"}``, no part of
-            the graph's value; text that is given as a label is its own name.
+        label_names: Names of node labels, such as ``{6: "C"}``, not part of the graph's
+            value; a label that is text is its own name.
 
     Raises:
         GraphInputError: If a label is missing, or the two directions of an edge differ.
@@ -364,7 +364,6 @@ class LabelledGraph(Graph):
         edge_labels: Any = None,
         label_names: Mapping[int, str] | None = None,
     ) -> None:
-        """Check the labels against the structure and forbid writing to them."""
         nodes = None if node_labels is None else as_labels("node_labels", node_labels)
         if nodes is not None and nodes.size != graph.num_nodes:
             raise GraphInputError(
@@ -402,7 +401,7 @@ def as_labels(name: str, values: Any) -> NDArray[np.int64]:
     if array.size == 0:
         return np.zeros(array.shape[0] if array.ndim else 0, dtype=np.int64)
     if array.dtype.kind == "U" and array.ndim == 1:
-        # of what was given: numpy drops the zero bytes at the end of a string
+        # of values, not array: numpy drops zero bytes at the end of a string
         return np.array([_digest(str(v).encode()) for v in values], dtype=np.int64)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
         raise GraphInputError(
@@ -431,31 +430,31 @@ def _edge_labels(graph: Graph, labels: Any) -> NDArray[np.int64]:
     row, col = graph.edge_index()
     if isinstance(labels, Mapping):
         coded = as_labels("edge_labels", list(labels.values()))
-        known: dict[tuple[int, int], int] = {}
+        label_of: dict[tuple[int, int], int] = {}
         for (u, v), label in zip(labels, coded.tolist(), strict=True):
             for pair in ((int(u), int(v)), (int(v), int(u))):
-                if known.setdefault(pair, label) != label:
+                if label_of.setdefault(pair, label) != label:
                     raise GraphInputError(
                         f"edge {u} - {v} has two different labels; an undirected edge "
                         "has one."
                     )
         pairs = list(zip(row.tolist(), col.tolist(), strict=True))
-        missing = next((pair for pair in pairs if pair not in known), None)
+        missing = next((pair for pair in pairs if pair not in label_of), None)
         if missing is not None:
             raise GraphInputError(f"edge {missing[0]} - {missing[1]} has no label.")
-        if len(known) > len(pairs):
-            u, v = min(set(known) - set(pairs))
+        if len(label_of) > len(pairs):
+            u, v = min(set(label_of) - set(pairs))
             raise GraphInputError(
                 f"there is a label for {u} - {v}, which is not an edge."
             )
-        return np.array([known[pair] for pair in pairs], dtype=np.int64)
+        return np.array([label_of[pair] for pair in pairs], dtype=np.int64)
     array = as_labels("edge_labels", labels)
     if array.size != row.size:
         raise GraphInputError(
             f"edge_labels has {array.size} entries, but the graph stores {row.size} "
             "directed edges; give one label per entry of graph.indices."
         )
-    reverse = np.lexsort((row, col))  # where each edge's other direction stands
+    reverse = np.lexsort((row, col))  # position of each edge's other direction
     differ = np.flatnonzero(array != array[reverse])
     if differ.size:
         raise GraphInputError(

@@ -14,7 +14,7 @@ from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.table import Part, text_lines
 
 HEADER = ">>graph6<<"
-"""What may stand before the first graph."""
+"""Optional prefix of the first graph."""
 _LOW, _HIGH = 63, 126  # a byte b carries the six bits of b - 63
 _OTHER_FORMATS = {
     b":": "sparse6",
@@ -75,7 +75,7 @@ def to_graph6(graph: Graph) -> str:
 
 
 def graph6_lines(path: str | Path, part: Part | None = None) -> Iterator[Graph]:
-    """Yield the graphs of a file with one graph6 string per line, or of a part of it.
+    """Yield the graphs of a file, or of a part of it, with one graph6 string per line.
 
     Blank lines are skipped; errors name the line.
     """
@@ -89,7 +89,7 @@ def graph6_lines(path: str | Path, part: Part | None = None) -> Iterator[Graph]:
 
 
 def pair_unrank(rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    r"""Return the pairs :math:`i < j` at places :math:`j (j - 1) / 2 + i` of graph6.
+    r"""Return the pairs :math:`i < j` at positions :math:`j (j - 1) / 2 + i` of graph6.
 
     Exact for ranks below 2^61: the square root is only a first guess.
 
@@ -105,7 +105,7 @@ def pair_unrank(rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _sixes(text: str | bytes) -> NDArray[np.uint8]:
-    """Return the six-bit values of the characters, without header and space around."""
+    """Return the six-bit values of the characters, without header and white space."""
     raw = (text.encode("utf-8") if isinstance(text, str) else text).strip()
     for start, name in _OTHER_FORMATS.items():
         if raw.startswith(start):
@@ -124,7 +124,7 @@ def _sixes(text: str | bytes) -> NDArray[np.uint8]:
 
 
 def _read_size(sixes: NDArray[np.uint8]) -> tuple[int, int]:
-    """Return the node count and the number of characters it took."""
+    """Return the node count and the number of its characters."""
     if sixes.size == 0:
         raise GraphInputError("graph6 string is empty.")
     marks = 0

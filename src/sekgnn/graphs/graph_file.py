@@ -1,9 +1,9 @@
 r"""One graph of any size in one file, mapped into memory when it is used.
 
-An edge list becomes such a file in memory that does not grow with the number of edges.
-The pairs are written aside as integers; counting them says where the row of every node
-would begin. Then, for one range of nodes after the other, the pairs are read again,
-those of the range are put into their rows, sorted and freed of repeats, and appended.
+Packing an edge list takes memory that does not grow with the number of edges. The pairs
+are written to a temporary file as integers; counting them gives the row starts. Then,
+range by range of nodes, the pairs are read again, and those of the range are put into
+their rows, sorted, freed of duplicates and appended.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from sekgnn.parallel import Progress, within
 
 SUFFIX = ".csr"
 _ABOUT = {"kind": "graph"}
-_NODE = "node/"  # before the names of arrays of nodes, so that they come last
+_NODE = "node/"  # prefix of the names of arrays of nodes, so that they come last
 
 ROWS_BUFFER = 1 << 25
-"""Neighbours that are sorted at a time: 384 MiB."""
+"""Neighbours sorted at a time: 384 MiB."""
 
 _CHUNK = 1 << 21  # pairs read, or rows of arrays copied, at a time
 
@@ -58,7 +58,7 @@ class GraphFile:
         graph: The graph; its arrays are read as they are used.
         nodes: Arrays with one row per node, mapped likewise: ``x`` (features), targets
             such as ``y``, ``train_mask``, ``val_mask``, ``test_mask``, ...
-        fingerprint: SHA-256 of all of it.
+        fingerprint: SHA-256 of the content.
     """
 
     path: Path
@@ -68,10 +68,10 @@ class GraphFile:
 
 
 def read_graph_file(path: str | Path, *, check: bool = True) -> GraphFile:
-    """Return the graph in a file that :func:`pack_edge_list` wrote.
+    """Return the graph in a file of :func:`pack_edge_list`.
 
-    That its rows are those of a graph is checked when the file is first read. With
-    ``check`` all of it is compared with its digest, too; half a second per GiB.
+    Its rows are checked when the file is first read; with ``check`` all bytes are
+    compared with their digest, too, at half a second per GiB.
 
     Raises:
         GraphInputError: If there is no such file, or it is damaged.
@@ -113,26 +113,26 @@ def pack_edge_list(
         source: Two ids per line, as :func:`~sekgnn.graphs.read_graphs` reads them.
         output: The file to write; it appears when it is complete.
         arrays: Arrays with one row per node, by name.
-        num_nodes: Number of nodes; by default what a line ``# nodes: N`` says, or else
-            that of the arrays, or else the largest id plus one.
+        num_nodes: Number of nodes; by default that of a line ``# nodes: N``, or else of
+            the arrays, or else the largest id plus one.
         undirected: ``"error"``, or ``"add"`` the reverse of edges listed once.
         loops: ``"drop"`` (with a warning) or ``"error"``.
         progress: Called with (done, total) units of work.
 
     Raises:
-        GraphInputError: If a line is malformed, which the message names, or a rule is
-            broken, or an array does not fit.
+        GraphInputError: If a line is malformed (named in the message), a rule is broken
+            or an array does not fit.
         OutputError: If the disk is full or the file cannot be written.
     """
     chunks = EdgeChunks(source, within(progress, 0, 50, 100))
-    given = checked_arrays(arrays or {}, None)
+    node_arrays = checked_arrays(arrays or {}, None)
     with _Pairs(Path(output), loops) as pairs:
         for chunk in chunks:
             pairs.add(chunk)
-        said = [num_nodes, chunks.num_nodes, *(len(a) for a in given.values())]
-        n = count_nodes(source, said, chunks.largest)
+        counts = [num_nodes, chunks.num_nodes, *map(len, node_arrays.values())]
+        n = count_nodes(source, counts, chunks.largest)
         with located(source):
-            pairs.write(n, given, undirected, within(progress, 50, 50, 100))
+            pairs.write(n, node_arrays, undirected, within(progress, 50, 50, 100))
     return read_graph_file(output, check=False)
 
 
@@ -145,9 +145,9 @@ def pack_pairs(
     undirected: Undirected = "error",
     loops: SelfLoops = "drop",
 ) -> GraphFile:
-    """Make a graph file of node pairs, given in pieces ``[E, 2]``.
+    """Make a graph file of node pairs, in chunks ``[E, 2]``.
 
-    Takes and raises what :func:`pack_edge_list` does.
+    The rest is as for :func:`pack_edge_list`.
 
     Example:
         >>> import tempfile
@@ -157,23 +157,23 @@ def pack_pairs(
         Graph(num_nodes=4, num_edges=2)
     """
     n = check_num_nodes(num_nodes)
-    given = checked_arrays(arrays or {}, n)
+    node_arrays = checked_arrays(arrays or {}, n)
     with _Pairs(Path(output), loops) as pairs:
         for chunk in chunks:
             if chunk.size:
                 check_ids(int(chunk.min()), int(chunk.max()), n)
             pairs.add(chunk.astype(np.int32, copy=False))
-        pairs.write(n, given, undirected, None)
+        pairs.write(n, node_arrays, undirected, None)
     return read_graph_file(output, check=False)
 
 
 def checked_arrays(
     arrays: Mapping[str, ArrayLike], num_nodes: int | None
 ) -> dict[str, NDArray[Any]]:
-    """Return arrays of numbers that have a row per node, or refuse them."""
+    """Return arrays of numbers with one row per node, or refuse them."""
     out = {}
-    for name, given in arrays.items():
-        array = np.asanyarray(given)
+    for name, values in arrays.items():
+        array = np.asanyarray(values)
         if array.ndim == 0 or array.dtype.kind not in "biuf":
             raise GraphInputError(
                 f"array {name!r} must hold numbers, one row per node, got "
@@ -181,7 +181,7 @@ def checked_arrays(
             )
         if num_nodes is not None and len(array) != num_nodes:
             raise GraphInputError(
-                f"array {name!r} has {len(array)} rows, and the graph {num_nodes} "
+                f"array {name!r} has {len(array)} rows, but the graph has {num_nodes} "
                 "nodes; one row per node is needed."
             )
         out[name] = array
@@ -189,13 +189,13 @@ def checked_arrays(
 
 
 class _Pairs:
-    """Node pairs that wait on disk, beside the file that they become."""
+    """Node pairs in a temporary file beside the graph file made from them."""
 
     def __init__(self, output: Path, loops: SelfLoops) -> None:
         check_rules("add", loops)
         self.output, self.loops = output, loops
         self.count, self.num_loops, self.first_loop = 0, 0, -1
-        self._stack = atomic_path(output)  # says at once what is wrong with the place
+        self._stack = atomic_path(output)  # raises at once if it cannot be written
 
     def __enter__(self) -> _Pairs:
         self.draft = self._stack.__enter__()
@@ -203,12 +203,12 @@ class _Pairs:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        with suppress(OSError):  # what could not be written was reported already
+        with suppress(OSError):  # a failed write was reported already
             self.file.close()
         self._stack.__exit__(*error)
 
     def add(self, pairs: NDArray[np.int32]) -> None:
-        """Keep pairs ``[E, 2]``, loops left out."""
+        """Append pairs ``[E, 2]``, without loops."""
         looped = pairs[:, 0] == pairs[:, 1]
         if looped.any():
             if not self.num_loops:
@@ -266,20 +266,20 @@ class _Pairs:
 
     def _rows(
         self,
-        starts: NDArray[np.int64],
+        offsets: NDArray[np.int64],
         low: int,
         undirected: Undirected,
         indptr: NDArray[np.int64],
     ) -> NDArray[np.int32]:
-        """Return the rows of a range of nodes; their sizes go to ``indptr``."""
-        places = starts - starts[0]
-        ends = places[:-1].copy()
-        entries = np.empty(places[-1], dtype=np.int64)
+        """Return the rows of a range of nodes; write their sizes to ``indptr``."""
+        starts = offsets - offsets[0]
+        ends = starts[:-1].copy()
+        entries = np.empty(starts[-1], dtype=np.int64)
         for pairs in self._read():
             put_ends(pairs, low, ends, entries)
         out = np.empty(entries.size, dtype=np.int32)
         strict = undirected == "error"
-        filled, node, lacks = settle_rows(places, entries, strict, low, indptr, out)
+        filled, node, lacks = settle_rows(starts, entries, strict, low, indptr, out)
         if node >= 0:
             u, v = (node, lacks >> 1) if lacks & 1 == 0 else (lacks >> 1, node)
             raise one_way_error("some", str(u), str(v))
@@ -301,9 +301,9 @@ def put_ends(
     ends: NDArray[np.int64],
     entries: NDArray[np.int64],
 ) -> None:
-    """Put neighbours of the nodes from ``low`` on where their rows end so far.
+    """Append neighbours to the rows of nodes from ``low`` on, which end at ``ends``.
 
-    The entry is ``2 v`` where the pair leads to v, and ``2 v + 1`` where it leads back.
+    The entry is ``2 v`` if the pair leads to v, and ``2 v + 1`` if it leads back.
     """
     for i in range(pairs.shape[0]):
         for end in range(2):
@@ -315,25 +315,25 @@ def put_ends(
 
 @kernel
 def settle_rows(
-    places: NDArray[np.int64],
+    starts: NDArray[np.int64],
     entries: NDArray[np.int64],
     strict: bool,
     low: int,
     indptr: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> tuple[int, int, int]:
-    """Sort rows of entries of :func:`put_ends` and drop repeats.
+    """Sort rows of entries of :func:`put_ends` and drop duplicates.
 
-    Rows begin at ``places``, ``[R + 1]``, the first is that of the node ``low``.
+    Rows begin at ``starts``, ``[R + 1]``; the first is that of the node ``low``.
     ``out`` receives them, and ``indptr[v + 1]`` the size of the row of v.
 
     Returns:
-        How many neighbours there are, and with ``strict`` the first node and entry that
-        lack the other way; -1 if there are none.
+        The number of neighbours, and with ``strict`` the first node and entry without
+        their reverse; -1 if there are none.
     """
     filled = 0
-    for r in range(places.size - 1):
-        row = entries[places[r] : places[r + 1]]
+    for r in range(starts.size - 1):
+        row = entries[starts[r] : starts[r + 1]]
         row.sort()
         first = filled
         i = 0
@@ -363,7 +363,7 @@ def load_arrays(paths: Iterable[str]) -> dict[str, NDArray[Any]]:
             content = {name: loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
         except FileNotFoundError:
             raise GraphInputError(f"{path} does not exist; check the path.") from None
-        except Exception as error:  # whatever numpy and zipfile make of damaged bytes
+        except Exception as error:  # numpy and zipfile raise anything on damaged bytes
             raise GraphInputError(f"{path} cannot be read ({error}).") from error
         if "" in content or (named and len(content) > 1):
             raise GraphInputError(

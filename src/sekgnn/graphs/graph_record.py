@@ -1,4 +1,4 @@
-"""The record that every reader yields: a graph, its features and its place."""
+"""The record that every reader yields: a graph, its features and its location."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class GraphRecord:
 
     Attributes:
         graph: The structure.
-        place: Where it stands in its source, such as ``row 3 (line 4)``.
-        row: Its number there, from 1; rows that were left out are counted.
+        place: Its location in the source, such as ``row 3 (line 4)``.
+        row: Its number there, from 1, counting rows that were left out.
         x: Node features, float32 ``[n, C]``; ``None`` if there are none.
         edge_attr: Edge features, float32 ``[2 m, C]``, in the order of
             ``graph.indices``; ``None`` if there are none.
-        targets: Targets and other columns that were asked for, as they stand in the
-            source, by name; columns of a table perhaps by number.
-        text: The SMILES as it stands in the source; ``None`` if there is none.
+        targets: Targets and other requested columns, as in the source, by name; columns
+            of a table perhaps by number.
+        text: The SMILES as in the source; ``None`` if there is none.
         names: The columns of the features.
     """
 
@@ -50,14 +50,14 @@ class GraphRecord:
     names: FeatureNames = NO_NAMES
 
 
-def feature_rows(rows: Any, place: str) -> NDArray[np.float32]:
+def feature_rows(rows: Any, location: str) -> NDArray[np.float32]:
     """Return one row of finite numbers per node, float32 ``[n, C]``.
 
     A single number per node is a row of one.
 
     Raises:
-        GraphInputError: If there is a string, NaN or infinity in it, or rows differ in
-            length; names node and place.
+        GraphInputError: If there is a string, NaN or infinity, or rows differ in
+            length; names node and location.
 
     Example:
         >>> feature_rows([1, 2.5], "here").tolist()
@@ -70,14 +70,14 @@ def feature_rows(rows: Any, place: str) -> NDArray[np.float32]:
         table = array.astype(np.float32).reshape(len(array), -1)
     except (ValueError, TypeError):
         raise GraphInputError(
-            f"{place}: node features must be one list of numbers per node, all of the "
-            "same length."
+            f"{location}: node features must be one list of numbers per node, all of "
+            "the same length."
         ) from None
     bad = np.argwhere(~np.isfinite(table))
     if bad.size:
         node, feature = bad[0].tolist()
         raise GraphInputError(
-            f"{place}: feature {feature} of node {node} is {table[node, feature]}; it "
-            "must be finite."
+            f"{location}: feature {feature} of node {node} is {table[node, feature]}; "
+            "it must be finite."
         )
     return table

@@ -2,7 +2,7 @@
 
 rdkit and the loops over atoms hold the interpreter's lock, so threads would not help.
 The processes run this file alone: no script of the user is imported again, and nothing
-is inherited. The first molecules, which are all of a short table, are done here.
+is inherited. The first molecules, so all of a short table, are read in this process.
 """
 
 from __future__ import annotations
@@ -18,21 +18,28 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
-from sekgnn.graphs.molecules import from_rdkit, molecule_features, parse_smiles
+from sekgnn.graphs.molecules import (
+    JOINT,
+    component_columns,
+    from_rdkit,
+    molecule_features,
+    parse_smiles,
+)
 from sekgnn.parallel import usable_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 FIRST = 2_000
-"""Molecules that are read before processes start, which takes about a second."""
+"""Molecules read before processes start, which takes about a second."""
 FIRST_SLOW = 200
-"""The same for what takes milliseconds, such as descriptors."""
+"""The same for slow work, such as descriptors, which takes milliseconds."""
 BLOCK = 256
-"""Molecules that a process is given at a time, at most."""
-_AHEAD = 2  # blocks per process that are asked for before they are needed
+"""Most molecules sent to a process at a time."""
+_AHEAD = 2  # blocks per process in flight
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
     "from sekgnn.graphs.molecule_pool import serve; serve()"
@@ -45,14 +52,22 @@ Molecule = tuple[NDArray[Any], ...]
 def read_molecule(
     value: Any, features: bool = True, add_hydrogens: bool = False, stereo: bool = True
 ) -> Molecule | None:
-    """Return the arrays of a molecule; ``None`` if rdkit cannot read it."""
+    """Return the arrays of a molecule; ``None`` if rdkit cannot read it.
+
+    Of SMILES of several columns, ``x`` ends with a column for each of these.
+    """
     mol = parse_smiles(value, add_hydrogens, stereo and features)
     if mol is None:
+        return None
+    components = component_columns(value, mol) if JOINT in value else None
+    if components is None and JOINT in value:
         return None
     if not features:
         graph = from_rdkit(mol)
         return graph.indptr, graph.indices
     graph, x, edge_attr = molecule_features(mol)
+    if components is not None:
+        x = np.hstack([x, components])
     return graph.indptr, graph.indices, x, edge_attr
 
 
@@ -63,21 +78,23 @@ def in_order(
     first: int | None = None,
     alone: bool = False,
 ) -> Iterator[tuple[T, R]]:
-    """Yield items, each with what a function makes of its SMILES, in their order.
+    """Yield every item with the result of ``work`` for its SMILES, in order.
 
     Args:
         work: A function of a module, or a partial one, which other processes import.
-        items: Whatever belongs to a molecule, and its SMILES.
-        first: Molecules that are done before processes start; ``FIRST`` by default.
+        items: Pairs of any object and a SMILES.
+        first: Molecules read before processes start; ``FIRST`` by default.
         alone: Start no processes, whatever the number of molecules.
 
     Raises:
-        What the function or the items raise, after what stands before is yielded.
+        Any error of the function or the items, after the results before it.
     """
     waiting = iter(items)
-    processes, enough = usable_cores(), FIRST if first is None else first
-    size = min(BLOCK, max(enough // processes, 1))
-    for item, value in waiting if alone or processes < 2 else islice(waiting, enough):
+    processes, num_first = usable_cores(), FIRST if first is None else first
+    size = min(BLOCK, max(num_first // processes, 1))
+    for item, value in (
+        waiting if alone or processes < 2 else islice(waiting, num_first)
+    ):
         yield item, work(value)
     ahead = list(islice(waiting, size))
     if len(ahead) < size:  # not worth it
@@ -107,33 +124,33 @@ def _blocks(
 def _answers(
     blocks: Iterator[list[tuple[T, Any]]], ask: Any, most: int
 ) -> Iterator[tuple[T, Any]]:
-    """Yield the answers to blocks, of which some are asked for ahead."""
-    asked: deque[tuple[list[tuple[T, Any]], Future[Any]]] = deque()
+    """Yield the answers to blocks, of which up to ``most`` are in flight."""
+    pending: deque[tuple[list[tuple[T, Any]], Future[Any]]] = deque()
     fault: Exception | None = None
     while True:
-        while fault is None and len(asked) < most:
+        while fault is None and len(pending) < most:
             try:
                 block = next(blocks, None)
-            except Exception as error:  # of the table: what came before it is good
+            except Exception as error:  # of the table; the rows before it are good
                 fault = error
                 break
             if block is None:
                 break
-            asked.append((block, ask([value for _, value in block])))
-        if not asked:
+            pending.append((block, ask([value for _, value in block])))
+        if not pending:
             break
-        block, future = asked.popleft()
-        for (item, _), found in zip(block, future.result(), strict=True):
-            yield item, found
+        block, future = pending.popleft()
+        for (item, _), answer in zip(block, future.result(), strict=True):
+            yield item, answer
     if fault is not None:
         raise fault
 
 
 @contextmanager
 def _helpers(count: int, work: Callable[[Any], Any]) -> Iterator[Any]:
-    """Give a function that lets one of ``count`` processes do SMILES, as a future.
+    """Start ``count`` processes; give a function that sends one SMILES, for a future.
 
-    What a process fails at, or that ends early, is done here: its error is raised here.
+    If a process fails or ends early, its SMILES are done here, and raise their error.
     """
     program = [sys.executable, "-c", _PROGRAM.format(path=sys.path)]
     idle: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()
@@ -145,9 +162,9 @@ def _helpers(count: int, work: Callable[[Any], Any]) -> Iterator[Any]:
                 assert process.stdin is not None and process.stdout is not None
                 pickle.dump((work, list(values)), process.stdin)
                 process.stdin.flush()
-                found: list[Any] | None = pickle.load(process.stdout)
-                if found is not None:
-                    return found
+                answers: list[Any] | None = pickle.load(process.stdout)
+                if answers is not None:
+                    return answers
         except (OSError, EOFError, pickle.PickleError):
             process = None
         finally:
@@ -179,15 +196,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def serve() -> None:
-    """Do what another process asks for, until that closes the pipe."""
+    """Answer requests of the parent process until it closes the pipe."""
     while True:
         try:
             work, values = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         try:
-            found = [work(value) for value in values]
-        except Exception:  # whoever asked meets it, too
-            found = None
-        pickle.dump(found, sys.stdout.buffer, protocol=pickle.HIGHEST_PROTOCOL)
+            answers = [work(value) for value in values]
+        except Exception:  # the parent meets it, too
+            answers = None
+        pickle.dump(answers, sys.stdout.buffer, protocol=pickle.HIGHEST_PROTOCOL)
         sys.stdout.buffer.flush()

@@ -1,9 +1,9 @@
-"""Molecules: atoms are nodes, bonds are edges; their kinds as labels or features."""
+"""Molecules: atoms are nodes, bonds are edges; their types are labels or features."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
@@ -37,10 +37,10 @@ _ELEMENTS = {
     **{"H": 1, "B": 5, "C": 6, "N": 7, "O": 8, "F": 9, "Si": 14, "P": 15, "S": 16},
     **{"Cl": 17, "Se": 34, "Br": 35, "I": 53},
 }
-_PLACES = {number: place for place, number in enumerate(_ELEMENTS.values())}
+_ELEMENT_COLUMNS = {number: i for i, number in enumerate(_ELEMENTS.values())}
 HYBRIDISATIONS = 2, 3, 4
 """Rdkit's numbers of sp, sp2 and sp3."""
-_STEREO_KNOWN = "_StereochemDone"  # a mark of rdkit's
+_STEREO_KNOWN = "_StereochemDone"  # a property that rdkit sets
 _DOUBLE = {"STEREOE": 0, "STEREOTRANS": 0, "STEREOZ": 1, "STEREOCIS": 1}
 ATOM_FEATURES = (
     *(f"is_{element}" for element in _ELEMENTS),
@@ -49,6 +49,8 @@ ATOM_FEATURES = (
 )  # fmt: skip
 """The columns of an atom, the same for every molecule."""
 BOND_FEATURES = (*BONDS, "bond_E", "bond_Z")
+JOINT = "\x1f"
+"""Between the SMILES of several columns of a row, which make one graph."""
 """The columns of a bond."""
 
 
@@ -61,8 +63,8 @@ def labelled_from_rdkit(mol: Any) -> Graph:
     """Build a labelled graph from an rdkit ``Mol``.
 
     A node's label is its atom's element and formal charge, ``1000 * charge + Z``; an
-    edge's label is rdkit's number of the bond type (1, 2, 3; 12 for aromatic). A
-    label is called by the atom's symbol and charge, such as ``N+``.
+    edge's label is rdkit's number of the bond type (1, 2, 3; 12 for aromatic). The name
+    of a label is the atom's symbol and charge, such as ``N+``.
     """
     graph, types = _bonds(mol)
     labels, names = [], {}
@@ -74,12 +76,12 @@ def labelled_from_rdkit(mol: Any) -> Graph:
 
 
 def depict(graph: Graph) -> tuple[list[str], NDArray[np.float64]] | None:
-    """Return how to draw a molecule of :func:`labelled_from_rdkit`.
+    """Return symbols and coordinates of a molecule of :func:`labelled_from_rdkit`.
 
     Returns:
-        The symbol of every atom with its charge, and its place, ``[n, 2]``, with bonds
-        about 1.5 long; ``None`` if the labels are not those of a molecule whose
-        valences are in order, or rdkit is not installed.
+        The symbol of every atom with its charge, and its coordinates, ``[n, 2]``, with
+        bonds about 1.5 long; ``None`` if the labels are not those of a molecule with
+        valid valences, or rdkit is not installed.
     """
     if graph.node_labels is None or graph.edge_labels is None or not graph.num_nodes:
         return None
@@ -89,10 +91,10 @@ def depict(graph: Graph) -> tuple[list[str], NDArray[np.float64]] | None:
         return None
     charges = np.round(graph.node_labels / 1000).astype(np.int64)
     numbers = graph.node_labels - 1000 * charges
-    known = set(chem.BondType.values)
+    types = set(chem.BondType.values)
     bonds = {int(label) for label in graph.edge_labels}
     largest = max(np.abs(charges).max(), 0)
-    if numbers.min() < 1 or numbers.max() > 118 or largest > 9 or not bonds <= known:
+    if numbers.min() < 1 or numbers.max() > 118 or largest > 9 or not bonds <= types:
         return None
     mol = chem.RWMol()
     for number, charge in zip(numbers.tolist(), charges.tolist(), strict=True):
@@ -112,10 +114,10 @@ def depict(graph: Graph) -> tuple[list[str], NDArray[np.float64]] | None:
         positions: NDArray[np.float64] = mol.GetConformer().GetPositions()[:, :2]
         return positions
 
-    places = _answer(positions)
-    if places is None:
+    coordinates = _answer(positions)
+    if coordinates is None:
         return None
-    return [_symbol(atom, "−") for atom in mol.GetAtoms()], places
+    return [_symbol(atom, "−") for atom in mol.GetAtoms()], coordinates
 
 
 def _symbol(atom: Any, minus: str) -> str:
@@ -126,10 +128,10 @@ def _symbol(atom: Any, minus: str) -> str:
 
 
 def from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
-    """Build a graph from a SMILES string; atoms in the order rdkit gives them.
+    """Build a graph from a SMILES string; atoms are in rdkit's order.
 
-    Nodes are the heavy atoms, and those hydrogens that rdkit keeps (as in ``[H][H]``)
-    or, with ``add_hydrogens``, all.
+    Nodes are the heavy atoms, and the hydrogens that rdkit keeps (as in ``[H][H]``) or,
+    with ``add_hydrogens``, all.
 
     Raises:
         GraphInputError: If rdkit cannot read it, or a cycle has more than
@@ -154,14 +156,14 @@ def labelled_from_smiles(smiles: str, *, add_hydrogens: bool = False) -> Graph:
 def molecule_features(
     mol: Any,
 ) -> tuple[Graph, NDArray[np.float32], NDArray[np.float32]]:
-    """Return what a network is told about an rdkit ``Mol``.
+    """Return the graph of an rdkit ``Mol`` and the features of its atoms and bonds.
 
-    Elements are one-hot (a last column for those not listed); then formal charge,
-    aromaticity, hybridisation, membership in a ring, the number of hydrogens, whether
-    they are nodes or not, and the configuration of a stereocentre, R or S. Bonds have
+    Elements are one-hot (with a last column for all others); then formal charge,
+    aromaticity, hybridisation, membership in a ring, the number of hydrogens (also of
+    those that are nodes), and the configuration of a stereocentre, R or S. Bonds have
     one-hot types and the configuration of a double bond, E or Z. These descriptors of
-    Cahn, Ingold and Prelog do not depend on the order of atoms; they are 0 where the
-    SMILES says nothing, or was read without (:func:`parse_smiles`).
+    Cahn, Ingold and Prelog do not depend on the order of atoms; they are 0 if the
+    SMILES has no marks, or was read without them (:func:`parse_smiles`).
 
     Returns:
         The structure, ``x`` float32 ``[n, len(ATOM_FEATURES)]`` and ``edge_attr``
@@ -169,14 +171,14 @@ def molecule_features(
     """
     graph, edge_attr = bond_features(mol)
     edge_attr = np.concatenate([edge_attr, np.zeros((len(edge_attr), 2))], axis=1)
-    known = mol.HasProp(_STEREO_KNOWN) and mol.GetNumAtoms() <= MOST_STEREO_ATOMS
-    for bond in mol.GetBonds() if known else ():
+    has_stereo = mol.HasProp(_STEREO_KNOWN) and mol.GetNumAtoms() <= MOST_STEREO_ATOMS
+    for bond in mol.GetBonds() if has_stereo else ():
         kind = str(bond.GetStereo())
         if kind in _DOUBLE:
             u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
             for a, b in ((u, v), (v, u)):
-                here = graph.indptr[a] + np.searchsorted(graph.neighbors(a), b)
-                edge_attr[here, len(BONDS) + _DOUBLE[kind]] = 1
+                entry = graph.indptr[a] + np.searchsorted(graph.neighbors(a), b)
+                edge_attr[entry, len(BONDS) + _DOUBLE[kind]] = 1
     rows = bytearray()
     for atom in map(mol.GetAtomWithIdx, range(mol.GetNumAtoms())):
         rows += _atom_row(
@@ -186,7 +188,7 @@ def molecule_features(
             int(atom.GetHybridization()),
             atom.IsInRing(),
             atom.GetTotalNumHs(True),  # also those that are nodes
-            *(_chirality(atom) if known else (False, False)),
+            *(_chirality(atom) if has_stereo else (False, False)),
         )
     x = np.frombuffer(rows, dtype=np.float32).reshape(-1, len(ATOM_FEATURES))
     return graph, x, edge_attr.astype(np.float32)
@@ -196,16 +198,16 @@ def molecule_features(
 def _atom_row(
     number: int, charge: int, aromatic: bool, hybridisation: int, *others: int
 ) -> bytes:
-    """Return the features of an atom as bytes, float32; few kinds of atoms are many."""
+    """Return the features of an atom, float32 as bytes; cached, since atoms repeat."""
     row = np.zeros(len(ATOM_FEATURES), dtype=np.float32)
-    row[_PLACES.get(number, len(_PLACES))] = 1
+    row[_ELEMENT_COLUMNS.get(number, len(_ELEMENT_COLUMNS))] = 1
     kinds = hybridisation_columns(hybridisation)
-    row[len(_PLACES) + 1 :] = charge, aromatic, *kinds, *others
+    row[len(_ELEMENT_COLUMNS) + 1 :] = charge, aromatic, *kinds, *others
     return row.tobytes()
 
 
 def scaffold(smiles: str) -> str:
-    """Return the Bemis-Murcko scaffold of a molecule: rings and what links them.
+    """Return the Bemis-Murcko scaffold of a molecule: its rings and their linkers.
 
     As canonical SMILES without stereochemistry; empty if there is no ring.
 
@@ -222,7 +224,7 @@ def scaffold(smiles: str) -> str:
 
 
 def descriptor_names() -> list[str]:
-    """Return rdkit's descriptors, all but ``Ipc``, whose size has no bounds."""
+    """Return the names of rdkit's descriptors, except ``Ipc``, which has no bounds."""
     descriptors = require("rdkit.Chem.Descriptors", "mol").descList
     return [name for name, _ in descriptors if name != "Ipc"]
 
@@ -241,7 +243,7 @@ def descriptors_of(smiles: str) -> list[float]:
 
 
 def morgan_counts(smiles: str) -> NDArray[np.uint32]:
-    """Return how often each circular substructure of a molecule occurs, ``[2048]``.
+    """Return counts of the circular substructures of a molecule, ``[2048]``.
 
     Morgan's of radius 0, 1 and 2, hashed to 2048 bins. Raises what :func:`scaffold`
     does.
@@ -256,10 +258,42 @@ def morgan_counts(smiles: str) -> NDArray[np.uint32]:
 
 
 def molecule_numbers(name: str) -> tuple[list[str], Callable[[str], Any]]:
-    """Return the headings of ``"rdkit"`` or ``"morgan"``, and what computes a row."""
+    """Return the headings of ``"rdkit"`` or ``"morgan"``, and a function for a row."""
     if name == "rdkit":
         return descriptor_names(), descriptors_of
     return [f"morgan_{i}" for i in range(MORGAN_BINS)], morgan_counts
+
+
+def joined_smiles(values: Sequence[Any]) -> Any:
+    """Return the cells of a row that hold SMILES as one text; ``None`` if one is none.
+
+    A single cell is returned as it is.
+    """
+    if len(values) == 1:
+        return values[0]
+    return JOINT.join(values) if all(isinstance(v, str) for v in values) else None
+
+
+def shown_smiles(text: str) -> str:
+    """Return the SMILES of a row as one of a mixture, for people and for files."""
+    return text.replace(JOINT, ".")
+
+
+def component_columns(text: str, mol: Any) -> NDArray[np.float32] | None:
+    """Return from which of K columns of SMILES every atom is, one-hot ``[n, K]``.
+
+    Args:
+        text: Of :func:`joined_smiles`; each column must be a molecule by itself.
+        mol: What it is together.
+    """
+    each: list[Any] = [parse_smiles(smiles) for smiles in text.split(JOINT)]
+    if any(one is None for one in each):
+        return None
+    owner = np.repeat(np.arange(len(each)), [one.GetNumAtoms() for one in each])
+    added = map(mol.GetAtomWithIdx, range(owner.size, mol.GetNumAtoms()))
+    hydrogens = [owner[atom.GetNeighbors()[0].GetIdx()] for atom in added]
+    owner = np.concatenate([owner, np.array(hydrogens, dtype=np.int64)])
+    return np.eye(len(each), dtype=np.float32)[owner]
 
 
 def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
@@ -270,12 +304,12 @@ def bond_features(mol: Any) -> tuple[Graph, NDArray[np.float32]]:
 
 
 def hybridisation_columns(hybridisation: int) -> tuple[bool, ...]:
-    """Tell whether a hybridisation of rdkit is sp, sp2, sp3."""
+    """Return whether a hybridisation of rdkit is sp, sp2, sp3."""
     return tuple(hybridisation == kind for kind in HYBRIDISATIONS)
 
 
 def _chirality(atom: Any) -> tuple[bool, bool]:
-    """Tell whether an atom is an R or S stereocentre."""
+    """Return whether an atom is an R stereocentre, and whether an S one."""
     if not atom.HasProp("_CIPCode"):
         return False, False
     code = atom.GetProp("_CIPCode")
@@ -287,8 +321,8 @@ def parse_smiles(
 ) -> Any | None:
     """Return the sanitised rdkit ``Mol``, or ``None`` if there is none.
 
-    These are the steps of ``MolFromSmiles``, the last, which finds stereochemistry,
-    only if it is asked for, the text has marks of it, and the molecule has at most
+    These are the steps of ``MolFromSmiles``; the last, which assigns stereochemistry,
+    is taken only with ``stereo``, if the text has marks of it and the molecule at most
     ``MOST_STEREO_ATOMS`` atoms. Cycles of more than ``MOST_RING_ATOMS`` atoms are
     refused.
 
@@ -300,7 +334,8 @@ def parse_smiles(
     steps.sanitize = steps.removeHs = False
 
     def molecule() -> Any | None:
-        mol = chem.MolFromSmiles(text.strip(), steps) if isinstance(text, str) else None
+        whole = shown_smiles(text).strip() if isinstance(text, str) else None
+        mol = None if whole is None else chem.MolFromSmiles(whole, steps)
         if mol is None or _longest_cycle(mol) > MOST_RING_ATOMS:
             return None
         mol = chem.RemoveHs(mol)  # sanitises
@@ -312,7 +347,7 @@ def parse_smiles(
             chem.AssignStereochemistry(mol, cleanIt=True, force=True)
         if add_hydrogens:
             mol = chem.AddHs(mol)
-            if marked:  # two like neighbours may show only now
+            if marked:  # with hydrogens, two neighbours of an atom may be alike
                 chem.AssignStereochemistry(mol, cleanIt=True, force=True)
         return mol
 
@@ -320,12 +355,12 @@ def parse_smiles(
 
 
 def _answer(ask: Callable[[], T]) -> T | None:
-    """Return what rdkit answers, or ``None`` whatever it raises; its log is silent.
+    """Return rdkit's answer, or ``None`` if it raises anything; its log is silent.
 
-    It raises errors of its own for what it expects, and all else that is wrong with a
-    molecule in a ``RuntimeError``, ``ValueError``, ``OverflowError``, ...
+    It raises errors of its own, but also ``RuntimeError``, ``ValueError``,
+    ``OverflowError``, ... for faulty molecules.
     """
-    with require("rdkit.rdBase", "mol").BlockLogs():  # the caller's error says it all
+    with require("rdkit.rdBase", "mol").BlockLogs():  # the caller raises an error
         try:
             return ask()
         except Exception:
@@ -333,7 +368,7 @@ def _answer(ask: Callable[[], T]) -> T | None:
 
 
 def _needed(ask: Callable[[], T], smiles: str) -> T:
-    """Return what rdkit answers, or raise."""
+    """Return rdkit's answer, or raise."""
     answer = _answer(ask)
     if answer is None:
         raise GraphInputError(f"rdkit finds no answer for {smiles!r}; remove the row.")
@@ -355,8 +390,8 @@ def _readable(smiles: str, add_hydrogens: bool) -> Any:
 def _bonds(mol: Any) -> tuple[Graph, NDArray[np.int64]]:
     """Return the structure and the bond type of every entry of its ``indices``.
 
-    The matrix of bond orders is made at once, but is large for large molecules, and
-    does not tell dative bonds and the like from others.
+    The matrix of bond orders takes one call, but is large for large molecules, and does
+    not distinguish dative bonds and the like.
     """
     if mol is None:
         raise GraphInputError(
@@ -377,18 +412,18 @@ def _bonds(mol: Any) -> tuple[Graph, NDArray[np.int64]]:
 
 @cache
 def _other_bonds() -> Any:
-    """Return the query for a bond that is none of ``BONDS``."""
+    """Return the query for a bond other than ``BONDS``."""
     return require("rdkit.Chem", "mol").MolFromSmarts(_OTHER_BONDS)
 
 
 def _listed_bonds(mol: Any) -> tuple[NDArray[np.int64], ...]:
-    """Return every bond from both sides, in order: two atoms and the type.
+    """Return every bond in both directions, sorted: two atoms and the type.
 
-    Bonds are asked of their atoms: ``mol.GetBonds()`` takes quadratic time.
+    Bonds are read from their atoms: ``mol.GetBonds()`` takes quadratic time.
     """
     bonds = sorted(
-        (place, bond.GetOtherAtomIdx(place), int(bond.GetBondType()))
-        for place, atom in enumerate(mol.GetAtoms())
+        (i, bond.GetOtherAtomIdx(i), int(bond.GetBondType()))
+        for i, atom in enumerate(mol.GetAtoms())
         for bond in atom.GetBonds()
     )
     return tuple(np.array(bonds, dtype=np.int64).reshape(-1, 3).T.copy())
@@ -402,10 +437,10 @@ def _longest_cycle(mol: Any) -> int:
     if mol.GetNumAtoms() <= MOST_RING_ATOMS:
         return 0
     neighbours = [
-        [bond.GetOtherAtomIdx(place) for bond in atom.GetBonds()]
-        for place, atom in enumerate(mol.GetAtoms())
+        [bond.GetOtherAtomIdx(i) for bond in atom.GetBonds()]
+        for i, atom in enumerate(mol.GetAtoms())
     ]
-    depth = [0] * len(neighbours)  # 0: not yet met
+    depth = [0] * len(neighbours)  # 0: not visited
     longest = 0
     for root in range(len(neighbours)):
         if depth[root]:

@@ -1,6 +1,6 @@
 """Many graphs in one pair of arrays, so that one compiled call serves a dataset.
 
-They are packed from graphs, from one array of edges, or from an ``.npz`` file of these.
+They are packed from graphs, from one array of edges, or from an ``.npz`` file.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from sekgnn.graphs.table import read_bytes
 from sekgnn.kernel import kernel
 from sekgnn.parallel import even_chunks, run_chunks
 
-_GRAPHS = 64  # that are packed together
+_GRAPHS = 64  # graphs packed in one chunk
 _NPZ_ARRAYS = ("edge_index", "edge_ptr", "node_ptr")
-_MOST_UNPACKED = 1 << 28  # bytes that may be compressed as far as possible
-_MOST_TIMES = 200  # edges of real graphs shrink much less
-_TIMES_WORK = 6  # memory beside the arrays, to sort and check them
+_MOST_UNPACKED = 1 << 28  # bytes up to which any compression is accepted
+_MOST_TIMES = 200  # beyond: largest ratio; edges of real graphs compress much less
+_TIMES_WORK = 6  # memory to sort and check the arrays, relative to their size
 
 GRAPH_ARRAYS = ("node_ptr", "indptr", "indices")
 """The arrays of packed graphs."""
@@ -47,10 +47,10 @@ GRAPH_ARRAYS = ("node_ptr", "indptr", "indices")
 
 @dataclass(frozen=True, eq=False)
 class PackedGraphs:
-    """The disjoint union of G graphs, and where each begins.
+    """The disjoint union of G graphs, and the first node of each.
 
-    The arrays are checked in one pass, and cannot be written to, so that one compiled
-    version of a kernel serves all.
+    The arrays are checked in one pass, and are read-only, so that one compiled version
+    of a kernel serves all.
 
     Attributes:
         node_ptr: Graph g owns nodes ``node_ptr[g]:node_ptr[g + 1]``, int64 ``[G + 1]``.
@@ -79,10 +79,7 @@ class PackedGraphs:
         indptr: NDArray[np.int64],
         indices: NDArray[np.int32],
     ) -> PackedGraphs:
-        """Return graphs over arrays that are known to be right, unchecked.
-
-        Kernels trust them blindly.
-        """
+        """Return graphs over valid arrays, unchecked; kernels trust them blindly."""
         packed = cls.__new__(cls)
         packed._hold(node_ptr, indptr, indices)
         return packed
@@ -117,7 +114,7 @@ class PackedGraphs:
     def take(
         self, numbers: Sequence[int] | NDArray[np.int64]
     ) -> tuple[PackedGraphs, NDArray[np.int64], NDArray[np.int64]]:
-        """Return some graphs by number, and which nodes and ``indices`` are theirs.
+        """Return some graphs by number, with positions of their nodes and ``indices``.
 
         Example:
             >>> from sekgnn.graphs.families import path_graph
@@ -138,11 +135,11 @@ class PackedGraphs:
         return PackedGraphs.over(node_ptr, indptr, indices), nodes, entries
 
     @staticmethod
-    def join(parts: Sequence[PackedGraphs]) -> PackedGraphs:
-        """Return the graphs of several, one after the other."""
-        union = pack(parts)
-        starts = zip(parts, union.node_ptr, strict=False)
-        node_ptr = [part.node_ptr[1:] + first for part, first in starts]
+    def join(packs: Sequence[PackedGraphs]) -> PackedGraphs:
+        """Return the graphs of several packs, one after the other."""
+        union = pack(packs)
+        starts = zip(packs, union.node_ptr, strict=False)
+        node_ptr = [packed.node_ptr[1:] + first for packed, first in starts]
         whole = np.concatenate([np.zeros(1, np.int64), *node_ptr])
         return PackedGraphs.over(whole, union.indptr, union.indices)
 
@@ -155,7 +152,7 @@ def _ranges(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int6
 
 
 def pack(graphs: Sequence[Graph | PackedGraphs]) -> PackedGraphs:
-    """Concatenate ``graphs``; what is packed already counts as one graph.
+    """Concatenate ``graphs``; packed graphs count as one graph.
 
     Raises:
         GraphInputError: If there are 2^31 nodes or more together.
@@ -206,7 +203,7 @@ def pack_edge_indices(
     loops: SelfLoops = "drop",
     threads: int | None = None,
 ) -> PackedGraphs:
-    """Build a whole dataset from one concatenated ``edge_index``, at once.
+    """Build a whole dataset from one concatenated ``edge_index``.
 
     The rules are those of :meth:`Graph.from_edge_index`; messages name the graph.
 
@@ -294,13 +291,13 @@ def write_rows(
 ) -> bool:
     """Write the rows of graphs ``start..stop - 1``, and return whether they are simple.
 
-    If not (a foreign node, a loop, a repeat, a pair without its reverse), what was
-    written is of no use. The arguments are those of :func:`pack_edge_indices` and the
-    arrays of :class:`PackedGraphs`.
+    If not (a foreign node, a loop, a duplicate, a pair without its reverse), the rows
+    are invalid. The arguments are those of :func:`pack_edge_indices` and the arrays of
+    :class:`PackedGraphs`.
 
-    Pairs are sorted by their second node, then dealt out in this order to the rows of
-    the first, which makes rows sorted. Whoever reads sorted rows one after the other
-    meets the neighbours of each node in order: in a symmetric graph that is its row.
+    Pairs are sorted by their second node, then appended in this order to the rows of
+    the first, so rows are sorted. A pass over sorted rows meets the neighbours of each
+    node in order: in a symmetric graph these are its row.
     """
     for g in range(start, stop):
         first, n = node_ptr[g], node_ptr[g + 1] - node_ptr[g]
@@ -351,7 +348,7 @@ def pack_union(
     before: int = 0,
     stacklevel: int = 3,
 ) -> PackedGraphs:
-    """Pack pairs that already carry node numbers of the union, in any order.
+    """Pack pairs of node numbers of the union, in any order.
 
     Both nodes of a pair are of one graph, whose nodes ``node_ptr`` ``[G + 1]`` bounds;
     messages count graphs from ``before``. The rest is as for
@@ -374,9 +371,9 @@ def pack_union(
     return PackedGraphs.over(node_ptr, indptr, indices)
 
 
-def _starts(name: str, given: Any) -> NDArray[np.int64]:
-    """Return row starts that a user gave as an int64 array, or raise."""
-    array = np.asarray(without_torch(given))
+def _starts(name: str, values: Any) -> NDArray[np.int64]:
+    """Return a user's row starts as an int64 array, or raise."""
+    array = np.asarray(without_torch(values))
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
         raise GraphInputError(
             f"{name} must be a list of integers with one entry more than graphs, "
@@ -396,7 +393,7 @@ def read_npz(
     """Read the graphs of an ``.npz`` file.
 
     The arrays are those of :func:`~sekgnn.graphs.pack_edge_indices`: ``edge_index``,
-    ``edge_ptr`` and ``node_ptr``. Others are not looked at.
+    ``edge_ptr`` and ``node_ptr``. Others are ignored.
 
     Raises:
         GraphInputError: If the file is damaged, or an array missing or malformed.
@@ -424,7 +421,7 @@ def _load(path: str | Path) -> dict[str, NDArray[Any]]:
             return {key: file[key] for key in _NPZ_ARRAYS}
     except GraphInputError as error:
         raise GraphInputError(f"{path}: {error}") from None
-    except Exception as error:  # whatever numpy and zipfile make of damaged bytes
+    except Exception as error:  # numpy and zipfile raise anything on damaged bytes
         raise GraphInputError(
             f"{path} is not a readable .npz file ({error}); it may be cut short."
         ) from error
@@ -442,7 +439,7 @@ def _check_sizes(file: Any) -> None:
     if unpacked > _MOST_UNPACKED and unpacked > _MOST_TIMES * stored:
         raise GraphInputError(
             f"its arrays take {gib(unpacked)} unpacked, {unpacked // max(1, stored)} "
-            "times as much as in the file; if that is meant, save them with "
+            "times as much as in the file; if that is intended, save them with "
             "numpy.savez, which does not compress."
         )
     check_memory(_TIMES_WORK * unpacked, "reading its arrays")

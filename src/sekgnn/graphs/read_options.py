@@ -1,4 +1,4 @@
-"""How to read graphs; flags are made from it, so importing it loads nothing heavy."""
+"""Options of readers; flags are made from them, so the import loads nothing heavy."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ FORMATS = ("graph6", "edges", "npz", "csr", "smiles", "json", "tu")
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read graphs; each format looks at the options that concern it.
+    """How to read graphs; each format uses the options that concern it.
 
     Attributes:
         format: One of ``FORMATS``; by default inferred from the suffix.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse; JSON lines
             may always list an edge once.
         loops: ``"drop"`` self-loops (with a warning) or ``"error"``.
-        smiles: The column of a table that holds the SMILES.
+        smiles: The column of a table that holds the SMILES; of several, the molecules
+            of a row are one graph, whose atoms know their column.
         skip_invalid: Leave out SMILES that rdkit cannot read, instead of raising.
         add_hydrogens: Make every hydrogen of a molecule a node.
-        stereo: Tell R from S atoms and E from Z bonds where a SMILES says so.
-        node_labels: The node labels of a TU folder in the order of their columns, if
-            they are known; by default those that occur.
+        stereo: Distinguish R and S atoms, and E and Z bonds, where a SMILES marks them.
+        node_labels: The node labels of a TU folder in the order of their columns; by
+            default those that occur.
         edge_labels: Likewise for edges.
 
     Raises:
@@ -45,7 +46,9 @@ class ReadOptions:
     loops: SelfLoops = parameter(
         "drop", "what to do with self-loops in the input", ("drop", "error")
     )
-    smiles: str = parameter("smiles", "column that holds SMILES")
+    smiles: str | tuple[str, ...] = parameter(
+        "smiles", "columns that hold SMILES; those of a row are one graph"
+    )
     skip_invalid: bool = parameter(False, "leave out SMILES that rdkit cannot read")
     add_hydrogens: bool = parameter(False, "add hydrogen atoms as nodes")
     stereo: bool = parameter(True, "tell R from S and E from Z in SMILES")
@@ -57,6 +60,6 @@ class ReadOptions:
 
 
 MOLECULE_OPTIONS = ("add_hydrogens", "stereo")
-"""Those that say what the nodes and features of a molecule are."""
+"""The options that determine the nodes and features of a molecule."""
 
 DEFAULTS = ReadOptions()

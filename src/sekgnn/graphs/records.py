@@ -1,4 +1,4 @@
-"""The one way in: graphs of any file, or list of objects, as records, one by one."""
+"""The one entrance: graphs of any file, or list of objects, as records, one by one."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from sekgnn.graphs.edge_list import read_edge_list
 from sekgnn.graphs.graph import Graph
 from sekgnn.graphs.graph6 import HEADER, graph6_lines
 from sekgnn.graphs.graph_file import read_graph_file
-from sekgnn.graphs.graph_record import FeatureNames, GraphRecord, feature_rows
+from sekgnn.graphs.graph_record import NO_NAMES, FeatureNames, GraphRecord, feature_rows
 from sekgnn.graphs.molecule_pool import Molecule, in_order, read_molecule
 from sekgnn.graphs.molecules import (
     ATOM_FEATURES,
     BOND_FEATURES,
+    JOINT,
     MOST_RING_ATOMS,
+    joined_smiles,
 )
 from sekgnn.graphs.packed import read_npz
 from sekgnn.graphs.read_options import DEFAULTS, FORMATS, ReadOptions
-from sekgnn.graphs.shards import (
-    record_arrays,
-    shard_records,
-)
+from sekgnn.graphs.shards import record_arrays, shard_records
 from sekgnn.graphs.table import (
     Column,
     Part,
     Row,
+    columns_of,
     data_rows,
     json_records,
     line_parts,
@@ -66,7 +66,7 @@ SUFFIXES = {
 """Formats by suffix; ``.txt`` is an edge list or graph6, a folder is a TU folder."""
 
 MOST_PART_BYTES = 1 << 23
-"""A part ends with the row that brings it to this many bytes of text or arrays."""
+"""A part ends with the row that reaches this many bytes of text or arrays."""
 
 OnInvalid = Callable[[Row], object]
 """Called with rows whose SMILES, the first of their values, cannot be read."""
@@ -107,9 +107,10 @@ def read_all(
         GraphInputError: Also if there are no graphs.
     """
     invalid: list[Row] = []
-    told = invalid.append
-    read = read_records(path, options, targets, features=features, on_invalid=told)
-    records = list(read)
+    note = invalid.append
+    records = list(
+        read_records(path, options, targets, features=features, on_invalid=note)
+    )
     if invalid and not options.skip_invalid:
         raise invalid_smiles(path, options.smiles, invalid)
     if not records:
@@ -128,23 +129,23 @@ def read_records(
 ) -> Iterator[GraphRecord]:
     """Read the graphs of a file or folder one by one.
 
-    Tables, JSON lines, graph6, shards and large TU folders are read as records are
-    asked for, so memory does not depend on the length of the file, and a fault is
-    raised when it is met. Other formats are read whole.
+    Tables, JSON lines, graph6, shards and large TU folders are read lazily: memory does
+    not depend on the length of the file, and a fault is raised when it is met. Other
+    formats are read whole.
 
     Args:
         path: What to read.
         options: How to read it.
         targets: Columns of a table or keys of JSON lines to keep, as targets or for
-            other uses; a TU folder brings its own.
+            other uses; a TU folder has its own.
         features: Read features and targets, not only the structure.
         on_invalid: Called with every row whose SMILES cannot be read. By default the
             first raises, or with ``skip_invalid`` they are left out silently.
-        part: One of :func:`input_parts`, to read no more than that.
+        part: One of :func:`input_parts`, to read that part alone.
 
     Raises:
-        GraphInputError: If the path does not exist or has no known format; later, if
-            something is wrong, which names file, row, line and column.
+        GraphInputError: If the path does not exist or has no known format; later, for
+            any fault, naming file, row, line and column.
         MissingExtraError: If rdkit is needed and not installed.
     """
     if part is not None and part.records:
@@ -177,20 +178,20 @@ def input_parts(
 ) -> Iterator[tuple[Part, str]]:
     """Cut a file or folder into parts of ``size`` rows, each with a SHA-256.
 
-    One pass over tables and text finds where rows begin; nothing is parsed that need
-    not be. What is neither a table nor a text of a graph per line cannot be cut: it is
-    read here, with its ``targets``, and parts hold records. A part, unless of Parquet,
-    also ends with the row that brings it to ``MOST_PART_BYTES``.
+    One pass over tables and text finds the starts of rows, and parses as little as it
+    can. Formats other than tables and text of a graph per line cannot be cut: they are
+    read here, with their ``targets``, and parts hold records. A part, except of
+    Parquet, also ends with the row that reaches ``MOST_PART_BYTES``.
 
     Args:
         path: What to read.
         options: How to read it.
-        size: Rows of a part; rows that are left out later are counted.
+        size: Rows of a part, counting those that are left out later.
         targets: As for :func:`read_records`.
 
     Returns:
         Parts for :func:`read_records`. The SHA-256 changes with the content of the
-        part, or with that of the whole file of Parquet.
+        part, or with that of the whole Parquet file.
 
     Raises:
         GraphInputError: If the path does not exist, has no known format or cannot be
@@ -211,14 +212,14 @@ def _record_parts(
 ) -> Iterator[tuple[Part, str]]:
     """Yield parts that hold records, each with the SHA-256 of their arrays."""
     row = 0
-    for held in grouped(records, size, _num_bytes, MOST_PART_BYTES):
-        arrays = record_arrays(held, list(targets or held[0].targets))
-        about = {"names": held[0].names, "targets": list(held[0].targets)}
+    for group in grouped(records, size, _num_bytes, MOST_PART_BYTES):
+        arrays = record_arrays(group, list(targets or group[0].targets))
+        about = {"names": group[0].names, "targets": list(group[0].targets)}
         header = json.dumps(dump_arrays(io.BytesIO(), about, arrays))
         digest = hashlib.sha256(header.encode())
-        stop = row + len(held)
-        weight = sum(map(_num_bytes, held))
-        yield Part(row, stop, row, 0, weight, held), digest.hexdigest()
+        stop = row + len(group)
+        weight = sum(map(_num_bytes, group))
+        yield Part(row, stop, row, 0, weight, group), digest.hexdigest()
         row = stop
 
 
@@ -228,17 +229,17 @@ def grouped(
     weight: Callable[[GraphRecord], int],
     most: int,
 ) -> Iterator[tuple[GraphRecord, ...]]:
-    """Yield ``size`` records at a time, or fewer as soon as they weigh ``most``."""
-    held: list[GraphRecord] = []
+    """Yield groups of ``size`` records, or fewer that together weigh ``most``."""
+    group: list[GraphRecord] = []
     total = 0
     for record in records:
-        held.append(record)
+        group.append(record)
         total += weight(record)
-        if len(held) == size or total >= most:
-            yield tuple(held)
-            held, total = [], 0
-    if held:
-        yield tuple(held)
+        if len(group) == size or total >= most:
+            yield tuple(group)
+            group, total = [], 0
+    if group:
+        yield tuple(group)
 
 
 def _num_bytes(record: GraphRecord) -> int:
@@ -281,10 +282,10 @@ def smiles_records(
         MissingExtraError: If rdkit is not installed.
     """
     for i, text in enumerate(texts):
-        found = read_molecule(text, True, add_hydrogens, stereo)
-        if found is None:
+        molecule = read_molecule(text, True, add_hydrogens, stereo)
+        if molecule is None:
             raise GraphInputError(f"graph {i}: rdkit cannot read the SMILES {text!r}.")
-        yield _molecule(text, f"graph {i}", i + 1, {}, found)
+        yield _molecule(text, f"graph {i}", i + 1, {}, molecule)
 
 
 def networkx_records(
@@ -299,32 +300,34 @@ def networkx_records(
     """
     names = FeatureNames(tuple(node_features) or None)
     for i, graph in enumerate(graphs):
-        place = f"graph {i}"
+        location = f"graph {i}"
         if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
-            raise GraphInputError(f"{place} is not a networkx graph: {graph!r:.50}.")
-        with located(place):
+            raise GraphInputError(f"{location} is not a networkx graph: {graph!r:.50}.")
+        with located(location):
             structure = from_networkx(graph, undirected=undirected)
-        x = _attributes(graph, node_features, place)
-        yield GraphRecord(structure, place, i + 1, x, names=names)
+        x = _attributes(graph, node_features, location)
+        yield GraphRecord(structure, location, i + 1, x, names=names)
 
 
-def _attributes(graph: Any, names: Sequence[str], place: str) -> Any:
+def _attributes(graph: Any, names: Sequence[str], location: str) -> Any:
     if not names:
         return None
+    if not graph:
+        return np.zeros((0, len(names)), np.float32)
     rows = []
     for node, attributes in graph.nodes(data=True):
         missing = [name for name in names if name not in attributes]
         if missing:
             raise GraphInputError(
-                f"{place}: node {node!r} has no attribute {missing[0]!r}; it has "
+                f"{location}: node {node!r} has no attribute {missing[0]!r}; it has "
                 f"{sorted(map(str, attributes))}."
             )
         rows.append([attributes[name] for name in names])
-    return feature_rows(rows, place) if rows else np.zeros((0, len(names)), np.float32)
+    return feature_rows(rows, location)
 
 
 def _plain(graphs: Iterable[Graph], before: int = 0) -> Iterator[GraphRecord]:
-    """Yield graphs about which nothing else is known."""
+    """Yield graphs as records without features or targets."""
     for i, graph in enumerate(graphs, start=before + 1):
         yield GraphRecord(graph, f"graph {i}", i)
 
@@ -337,7 +340,7 @@ def _molecules(
     on_invalid: OnInvalid | None,
     part: Part | None,
 ) -> Iterator[GraphRecord]:
-    """Yield the valid molecules of a table, report the others."""
+    """Yield the valid molecules of a table, and report the others."""
     rows = _smiles_rows(path, options.smiles, targets, part)
     items = ((row, row[2][0]) for row in rows)
     read = partial(
@@ -346,11 +349,11 @@ def _molecules(
         add_hydrogens=options.add_hydrogens,
         stereo=options.stereo,
     )
-    for row, found in in_order(read, items, alone=part is not None):
+    for row, molecule in in_order(read, items, alone=part is not None):
         number, _, (value, *others) = row
-        if found is not None:
-            known = dict(zip(targets, others, strict=True))
-            yield _molecule(value, row_place(row), number, known, found)
+        if molecule is not None:
+            target_values = dict(zip(targets, others, strict=True))
+            yield _molecule(value, row_place(row), number, target_values, molecule)
         elif on_invalid is not None:
             on_invalid(row)
         elif not options.skip_invalid:
@@ -358,42 +361,56 @@ def _molecules(
 
 
 def _molecule(
-    text: Any, place: str, row: int, targets: dict[Column, Any], found: Molecule
+    text: Any, location: str, row: int, targets: dict[Column, Any], molecule: Molecule
 ) -> GraphRecord:
     """Return a molecule as a record."""
-    indptr, indices, *features = found
+    indptr, indices, *features = molecule
     graph = Graph.over(indptr, indices)
-    if not features:
-        return GraphRecord(graph, place, row, targets=targets, text=text)
-    x, edge_attr = features
-    return GraphRecord(graph, place, row, x, edge_attr, targets, text, _MOLECULE_NAMES)
+    x, edge_attr = features or (None, None)
+    names = NO_NAMES
+    if x is not None:
+        components = range(x.shape[1] - len(ATOM_FEATURES))  # of several columns
+        atoms = (*ATOM_FEATURES, *(f"component_{i + 1}" for i in components))
+        names = _MOLECULE_NAMES._replace(node=atoms)
+    return GraphRecord(graph, location, row, x, edge_attr, targets, text, names)
 
 
 def _smiles_rows(
-    path: str | Path, smiles: str, targets: Sequence[Column], part: Part | None
+    path: str | Path,
+    smiles: str | Sequence[str],
+    targets: Sequence[Column],
+    part: Part | None,
 ) -> Iterator[Row]:
-    """Yield the rows of a table, or the first word of every line of ``.smi`` files."""
+    """Yield the rows of a table, or the first word of every line of ``.smi`` files.
+
+    The SMILES of several columns are joined to the first value of a row.
+    """
+    headings = columns_of(smiles)
     if Path(path).suffix.lower() != ".smi":
         hint = "Name the one with the SMILES with smiles (--smiles)."
-        yield from data_rows(path, [smiles, *targets], hint, part)
+        count = len(headings)
+        for number, line, values in data_rows(path, [*headings, *targets], hint, part):
+            yield number, line, (joined_smiles(values[:count]), *values[count:])
         return
     if targets:
         raise GraphInputError(
             f"{path} has no column {targets[0]!r}: a .smi file holds SMILES only; "
             "use a table with a header."
         )
-    begun = part or Part(0, 0)
-    lines = enumerate(text_lines(path, part=part), start=begun.line + 1)
+    first = part or Part(0, 0)
+    lines = enumerate(text_lines(path, part=part), start=first.line + 1)
     filled = ((number, line.split()) for number, line in lines if line.strip())
-    for row, (number, words) in enumerate(filled, start=begun.row + 1):
+    for row, (number, words) in enumerate(filled, start=first.row + 1):
         yield row, number, (words[0],)
 
 
 def invalid_smiles(
-    path: str | Path, column: str, rows: Sequence[Row]
+    path: str | Path, smiles: str | Sequence[str], rows: Sequence[Row]
 ) -> GraphInputError:
     """Return one error for all rows that hold no valid SMILES."""
-    count = f"{len(rows)} SMILES in column {column!r}"
+    columns = columns_of(smiles)
+    where = f"column{'s' * (len(columns) > 1)} {', '.join(map(repr, columns))}"
+    count = f"{len(rows)} SMILES in {where}"
     lines = [f"{path}: {count} cannot be read by rdkit:"]
     lines += [f"  {row_place(row)}: {_short(row[2][0])}" for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
@@ -407,6 +424,8 @@ def invalid_smiles(
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, str):
+        value = value.replace(JOINT, " and ")
     text = str(value)
     if len(text) <= _LONG:
         return repr(value)

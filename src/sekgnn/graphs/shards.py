@@ -1,8 +1,8 @@
 """Folders of many graphs in shards: array files that are mapped into memory.
 
 A shard holds consecutive graphs of the source, with features, targets and encodings;
-a few graphs are read without the millions of others. Its header, without the
-columns that all shards share, is also its line in the manifest of the folder.
+a few graphs are read without the millions of others. Its header, without the columns
+shared by all shards, is also its line in the manifest of the folder.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sekgnn.graphs.table import Column
 from sekgnn.parsing import Size, read_as
 
 FORMAT = "sekgnn graphs"
-_OPEN = 16  # shards mapped at a time
+_OPEN = 16  # most shards mapped at a time
 
 
 class _Format(TypedDict):
@@ -49,9 +49,9 @@ class _Format(TypedDict):
 
 
 class Reader(_Format, total=False):
-    """How to read further graphs like those that a model was trained on."""
+    """Options to read more graphs like those of a model's training."""
 
-    smiles: str | int
+    smiles: str | int | list[str]
     add_hydrogens: bool
     stereo: bool
     features: list[str]
@@ -102,7 +102,7 @@ def record_arrays(records: Sequence[GraphRecord], targets: Sequence[Column]) -> 
         :class:`~sekgnn.graphs.packed.PackedGraphs`; ``rows`` ``[G]``; ``x`` ``[N, F]``,
         ones where there are no features; ``edge_attr`` ``[2 M, F']`` if all have it;
         ``text`` and ``text_ptr``, the SMILES; ``target 0``, ... ``[G]``, numbers (NaN
-        where missing) or, if one is not a number, strings.
+        where missing), or strings if one is not a number.
 
     Raises:
         GraphInputError: If features differ in number, or a target is neither a number
@@ -135,7 +135,7 @@ def record_arrays(records: Sequence[GraphRecord], targets: Sequence[Column]) -> 
 def _joined(
     records: Sequence[GraphRecord], tables: Sequence[NDArray[np.float32]], width: int
 ) -> NDArray[np.float32]:
-    """Return tables below each other, which must have as many columns as the first."""
+    """Concatenate tables, which must have as many columns as the first."""
     for record, table in zip(records, tables, strict=True):
         if table.shape[1] != tables[0].shape[1]:
             raise GraphInputError(
@@ -160,7 +160,7 @@ def _target(records: Sequence[GraphRecord], name: Column) -> NDArray[Any]:
 
 
 def _exact(value: Any) -> float | None:
-    """Return a number from which a value can be had again, NaN if there is none."""
+    """Return a number that represents a value exactly, NaN if it is missing."""
     if value is None or value == "":
         return np.nan
     if isinstance(value, bool):
@@ -175,7 +175,7 @@ def _exact(value: Any) -> float | None:
 
 
 def _text(value: Any) -> str:
-    """Return a value as a text of its own, empty if there is none."""
+    """Return a value as text, empty if it is missing."""
     if value is None or value != value:
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -184,13 +184,13 @@ def _text(value: Any) -> str:
 
 
 def num_present(target: NDArray[Any]) -> int:
-    """Return how many values of a target are not missing."""
+    """Return the number of values of a target that are not missing."""
     strings = target.dtype.kind == "U"
     return int((target != "").sum() if strings else (~np.isnan(target)).sum())
 
 
 def open_shard(path: Path, *, check: bool = False) -> Shard:
-    """Return a shard, mapped; with ``check`` its content is compared with its digest.
+    """Map a shard; with ``check`` its content is compared with its digest.
 
     Raises:
         GraphInputError: If it is missing or damaged.
@@ -205,15 +205,15 @@ def open_shard(path: Path, *, check: bool = False) -> Shard:
 
 
 class Shard:
-    """A shard, mapped: what is not looked at is not read.
+    """A mapped shard: only the arrays in use are read.
 
     Attributes:
         header: Its header.
         arrays: Its arrays by name.
 
     Raises:
-        DamagedFileError: If header and arrays are not those of a shard. That its graphs
-            are graphs is checked when they are first asked for.
+        DamagedFileError: If header and arrays are not those of a shard. The rows of its
+            graphs are checked when :attr:`packed` is first used.
     """
 
     def __init__(self, path: Path, header: Header, arrays: Arrays) -> None:
@@ -235,9 +235,9 @@ class Shard:
         """Check the types of all arrays, and that their lengths agree."""
         nodes, entries = self.arrays["indptr"].size - 1, self.arrays["indices"].size
         if (len(self), nodes) != (self.line["graphs"], self.line["nodes"]):
-            raise ValueError("it holds other graphs than it says")
+            raise ValueError("its graphs are not those of its header")
         check_starts("node_ptr", self.node_ptr, nodes)
-        known: dict[str, tuple[Any, ...]] = {
+        expected: dict[str, tuple[Any, ...]] = {
             "indptr": (np.int64, None),
             "indices": (np.int32, None),
             "rows": (np.int64, len(self)),
@@ -245,7 +245,7 @@ class Shard:
             "edge_attr": (np.float32, entries, None),
             "values": (np.floating, nodes, None, None),
         }
-        for name, form in known.items():
+        for name, form in expected.items():
             if name in self.arrays or name not in ("edge_attr", "values"):
                 check_array(name, self.arrays[name], *form)
         for name, array in self.arrays.items():
@@ -272,7 +272,7 @@ class Shard:
         """Its graphs, mapped.
 
         Raises:
-            GraphInputError: If they are no graphs.
+            GraphInputError: If its arrays are not those of graphs.
         """
         node_ptr, indptr, indices = (self.arrays[name] for name in GRAPH_ARRAYS)
         with located(f"the shard {self.path} is damaged"):
@@ -323,7 +323,7 @@ class Shards:
         if not self.manifest["complete"]:
             raise GraphInputError(
                 f"{folder} is not complete; repeat the command that encodes it, which "
-                "goes on from what is there."
+                "continues from the finished shards."
             )
         lines = self.manifest["files"]
         sizes = [line["graphs"] for line in lines]
@@ -339,11 +339,11 @@ class Shards:
         return int(self.graph_ptr[-1])
 
     def __reduce__(self) -> tuple[type[Shards], tuple[Path]]:
-        """Pickle the place alone."""
+        """Pickle the path alone."""
         return Shards, (self.folder,)
 
     def open(self, number: int, *, check: bool = False) -> Shard:
-        """Return a shard as :func:`open_shard` does, if it is that of the manifest."""
+        """Open a shard as :func:`open_shard` does, and compare it with the manifest."""
         line = self.manifest["files"][number]
         shard = open_shard(self.folder / line["file"], check=check)
         widths = shard.widths
@@ -361,7 +361,7 @@ class Shards:
 
     @cached_property
     def _widths(self) -> dict[str, tuple[int, ...]]:
-        """The widths of the arrays of the first shard, which all must have."""
+        """The widths of the arrays of the first shard, required of all."""
         filled = (line["file"] for line in self.manifest["files"] if line["graphs"])
         return next((open_shard(self.folder / file).widths for file in filled), {})
 
@@ -396,10 +396,10 @@ def shard_records(
         shard = shards.open(position, check=True)
         columns = [shard.arrays[f"target {number}"].tolist() for number in numbers]
         for number in range(len(shard)):
-            known = {n: c[number] for n, c in zip(targets, columns, strict=True)}
-            yield replace(shard.record(number, shards.names), targets=known)
+            values = {n: c[number] for n, c in zip(targets, columns, strict=True)}
+            yield replace(shard.record(number, shards.names), targets=values)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a folder of shards, of this version and not damaged."""
+    """Return the manifest of a folder of shards, checked for version and damage."""
     return array_file.read_manifest(folder, FORMAT, ShardManifest, _Complete)

@@ -1,4 +1,4 @@
-"""Files of text, whole or line by line: tables (or Parquet) and JSON lines."""
+"""Text files, whole or line by line: tables (also Parquet) and JSON lines."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from sekgnn.graphs.graph_record import GraphRecord, feature_rows
 from sekgnn.parallel import even_chunks
 from sekgnn.parsing import parse_json
 
-_BATCH_ROWS = 1024  # rows of a Parquet file held at once
-_BUFFER_BYTES = 2**18  # read ahead in each of its columns, not whole row groups
+_BATCH_ROWS = 1024  # rows of a Parquet file in memory at a time
+_BUFFER_BYTES = 2**18  # read-ahead in each of its columns, instead of whole row groups
 
 Column = str | int
 """A column of a table: its heading, or its number from 0 where headings repeat."""
 
 Row = tuple[int, int | None, tuple[Any, ...]]
-"""The number of a row from 1, headings and blank lines not counted; the line where it
-starts, from 1, ``None`` in Parquet; stripped strings, in Parquet values of any type."""
+"""The number of a row from 1, without headings and blank lines; its first line, from 1,
+``None`` in Parquet; and its values: stripped strings, of any type in Parquet."""
 
 
 def row_place(row: Row) -> str:
@@ -40,22 +40,22 @@ def row_place(row: Row) -> str:
 
 
 class Part(NamedTuple):
-    """Rows of a file that follow each other: where they lie, or what they are.
+    """Consecutive rows of a file.
 
-    Start and stop are bytes; rows from 0 in Parquet files and in what cannot be cut,
-    whose records are then at hand.
+    Start and stop are bytes, or rows from 0 in Parquet files and in formats that cannot
+    be cut, whose parts hold records.
     """
 
-    start: int  # the first
-    stop: int  # one beyond the last
-    row: int = 0  # rows before them
-    line: int = 0  # lines before them
+    start: int
+    stop: int
+    row: int = 0  # number of rows before the part
+    line: int = 0  # number of lines before it
     weight: int = 0  # bytes of the input, about
     records: tuple[GraphRecord, ...] = ()
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return the content of a file, without a BOM, or say why it cannot be read."""
+    """Return the content of a file, without a BOM; errors name the cause."""
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
@@ -77,22 +77,27 @@ def read_text(path: str | Path) -> str:
         ) from None
 
 
+def columns_of(smiles: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that hold SMILES: one, or several."""
+    return (smiles,) if isinstance(smiles, str) else tuple(smiles)
+
+
 def data_rows(
     path: str | Path,
     columns: Sequence[Column],
     hint: str = "",
     part: Part | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows of a table, or a part; memory does not grow with its length.
+    """Yield the rows of a table, or of a part of it, in constant memory.
 
     The file is Parquet, or text with a heading and columns separated by commas,
-    semicolons or tabs, with any line ends, and perhaps a byte order mark. Nothing is
-    read before the first row is asked for, and a fault in the file is raised only when
-    reading gets there; ``hint`` is said if the first of the columns is missing.
+    semicolons or tabs, with any line ends, and perhaps a byte order mark. Rows are read
+    lazily, and so are faults raised; ``hint`` is added to the error if the first of the
+    columns is missing.
 
     Raises:
-        GraphInputError: If the file or a column is not there, or a row has a wrong
-            number of fields or one of more than ``csv.field_size_limit()`` characters.
+        GraphInputError: If the file or a column is missing, or a row has a wrong number
+            of fields or one of more than ``csv.field_size_limit()`` characters.
     """
     if Path(path).suffix.lower() == ".parquet":
         return _parquet_rows(path, columns, hint, part)
@@ -100,7 +105,7 @@ def data_rows(
 
 
 def table_headings(path: str | Path) -> list[str]:
-    """Return the headings of a table, as :func:`data_rows` reads it."""
+    """Return the headings of a table for :func:`data_rows`."""
     if Path(path).suffix.lower() == ".parquet":
         with _parquet_file(path) as file:
             return list(file.schema_arrow.names)
@@ -112,10 +117,10 @@ def table_headings(path: str | Path) -> list[str]:
 def table_parts(path: str | Path, size: int, limit: int) -> Iterator[tuple[Part, str]]:
     """Cut a table into parts of ``size`` rows, each with a SHA-256 of its content.
 
-    A part of a text also ends with the row that brings it to ``limit`` bytes.
+    A part of a text file also ends with the row that reaches ``limit`` bytes.
 
     Raises:
-        GraphInputError: As :func:`data_rows`, when reading gets there.
+        GraphInputError: As :func:`data_rows`, lazily.
     """
     if Path(path).suffix.lower() != ".parquet":
         lines = _Counted(path, "")
@@ -137,9 +142,9 @@ def table_parts(path: str | Path, size: int, limit: int) -> Iterator[tuple[Part,
 def line_parts(
     path: str | Path, size: int, limit: int, newline: Literal["", "\n"], skip: str = ""
 ) -> Iterator[tuple[Part, str]]:
-    """Cut a text of one graph per line into parts, as :func:`table_parts` does.
+    """Cut a text file of one graph per line into parts, as :func:`table_parts` does.
 
-    Blank lines do not count, nor lines that are nothing but ``skip``.
+    Blank lines and lines equal to ``skip`` do not count.
     """
     lines = _Counted(path, newline)
     rows = (1 for line in lines if line.strip() not in ("", skip))
@@ -147,7 +152,7 @@ def line_parts(
 
 
 class _Counted:
-    """Lines that count themselves and their bytes as they are read."""
+    """An iterator over lines that counts them and their bytes, and hashes them."""
 
     def __init__(self, path: str | Path, newline: Literal["", "\n"]) -> None:
         self.lines = text_lines(path, newline)
@@ -171,9 +176,9 @@ class _Counted:
     def parts(
         self, rows: Iterator[object], size: int, limit: int, header: bool = False
     ) -> Iterator[tuple[Part, str]]:
-        """Yield a part whenever ``rows``, which read these lines, have gone far enough.
+        """Cut ``rows``, an iterator over these lines, into parts with their SHA-256.
 
-        A ``header`` belongs to the digest of the first part and of no other.
+        A ``header`` enters the digest of the first part only.
         """
         if header:
             next(rows, None)
@@ -196,11 +201,11 @@ def text_lines(
 ) -> Iterator[str]:
     r"""Yield the lines of a UTF-8 text, ends included, without a byte order mark.
 
-    With the newline ``""`` a line ends at ``\n``, ``\r`` or ``\r\n``, with ``"\n"``
-    only there.
+    With the newline ``""`` a line ends at ``\n``, ``\r`` or ``\r\n``, with ``"\n"`` at
+    ``\n`` only.
 
     Raises:
-        GraphInputError: If it cannot be read or is not text, when reading gets there.
+        GraphInputError: If it cannot be read or is not text, lazily.
     """
     content = open_binary(path)
     with io.TextIOWrapper(content, encoding="utf-8-sig", newline=newline) as file:
@@ -222,11 +227,11 @@ def text_lines(
 
 
 def open_binary(path: str | Path) -> BinaryIO:
-    """Open a file to read, or raise what :func:`read_bytes` does."""
+    """Open a file for reading; raises what :func:`read_bytes` does."""
     try:
         return open(path, "rb")
     except OSError:
-        read_bytes(path)  # says what is wrong
+        read_bytes(path)  # raises an error that names the cause
         raise
 
 
@@ -236,38 +241,37 @@ def _csv_rows(
     rows = _csv_fields(path, text_lines(path))
     heading = next(rows, None)
     if heading is None:
-        wanted = ", ".join(map(repr, columns))
-        raise GraphInputError(f"{path} is empty; expected a header with {wanted}.")
+        expected = ", ".join(map(repr, columns))
+        raise GraphInputError(f"{path} is empty; expected a header with {expected}.")
     names = [name.strip() for name in heading[0]]
-    places = _column_places(path, columns, names, hint)
-    before = 0
+    indices = _column_indices(path, columns, names, hint)
+    rows_before = 0
     if part is not None:
         rows.close()
-        lines, before = text_lines(path, part=part), part.row
+        lines, rows_before = text_lines(path, part=part), part.row
         rows = _csv_fields(path, lines, len(names), part.line)
-    for row, (fields, line) in enumerate(rows, start=before + 1):
-        yield row, line, tuple(fields[p].strip() for p in places)
+    for row, (fields, line) in enumerate(rows, start=rows_before + 1):
+        yield row, line, tuple(fields[p].strip() for p in indices)
 
 
 def _csv_fields(
-    path: str | Path, lines: Iterator[str], width: int = 0, before: int = 0
+    path: str | Path, lines: Iterator[str], width: int = 0, lines_before: int = 0
 ) -> Generator[tuple[list[str], int]]:
-    """Yield the fields of every row that is not blank, and the line where it begins.
+    """Yield the fields of every row that is not blank, and its first line.
 
-    Rows have ``width`` fields, by default as many as the first; ``before`` lines are
-    before these.
+    Rows have ``width`` fields, by default as many as the first; ``lines_before`` lines
+    precede them.
 
-    This is not pyarrow's reader, which does not say on which line a row is, takes text
-    after a quote and a quote that is never closed for granted, and knows no byte of a
-    fault.
+    This is not pyarrow's reader, which reports neither the line of a row nor the byte
+    of a fault, and accepts text after a quote and quotes that are never closed.
     """
     filled = (line for line in text_lines(path) if line.strip("\r\n"))
     delimiter = max(",;\t", key=next(filled, ",").count)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    line = before
+    line = lines_before
     try:
         for fields in reader:
-            begin, line = line + 1, before + reader.line_num
+            begin, line = line + 1, lines_before + reader.line_num
             if not any(fields):
                 continue
             width = width or len(fields)
@@ -279,9 +283,9 @@ def _csv_fields(
             yield fields, begin
     except csv.Error as error:
         advice = " Longer fields need a Parquet file." * ("field limit" in str(error))
-        place = before + reader.line_num
+        line = lines_before + reader.line_num
         raise GraphInputError(
-            f"{path}, line {place}: {error}; is a quote left open?{advice}"
+            f"{path}, line {line}: {error}; is a quote left open?{advice}"
         ) from error
 
 
@@ -290,8 +294,8 @@ def _parquet_rows(
 ) -> Iterator[Row]:
     with _parquet_file(path) as file:
         names = list(file.schema_arrow.names)
-        wanted = [names[p] for p in _column_places(path, columns, names, hint)]
-        chosen = list(dict.fromkeys(wanted))
+        column_names = [names[p] for p in _column_indices(path, columns, names, hint)]
+        chosen = list(dict.fromkeys(column_names))
         start, stop = (0, file.metadata.num_rows) if part is None else part[:2]
         row = 0
         for group in range(file.num_row_groups):
@@ -302,8 +306,8 @@ def _parquet_rows(
             for batch in file.iter_batches(_BATCH_ROWS, [group], columns=chosen):
                 skip, keep = max(0, start - row), min(stop - row, batch.num_rows)
                 if skip < keep:
-                    some = batch.slice(skip, keep - skip)
-                    values = [some.column(name).to_pylist() for name in wanted]
+                    piece = batch.slice(skip, keep - skip)
+                    values = [piece.column(name).to_pylist() for name in column_names]
                     rows = enumerate(zip(*values, strict=True), row + skip + 1)
                     for number, fields in rows:
                         yield number, None, fields
@@ -312,7 +316,7 @@ def _parquet_rows(
 
 @contextmanager
 def _parquet_file(path: str | Path) -> Iterator[Any]:
-    """Open a Parquet file; an error inside is one of the file."""
+    """Open a Parquet file; errors in the block become a :class:`GraphInputError`."""
     import pyarrow
     from pyarrow.parquet import ParquetFile
 
@@ -326,10 +330,10 @@ def _parquet_file(path: str | Path) -> Iterator[Any]:
             ) from error
 
 
-def _column_places(
+def _column_indices(
     path: str | Path, columns: Sequence[Column], names: list[str], hint: str
 ) -> list[int]:
-    """Return the numbers of the columns, or list those there are."""
+    """Return the indices of the columns; an error lists those of the table."""
     for column in columns:
         if isinstance(column, int):
             continue
@@ -361,32 +365,34 @@ def json_records(
 
     ``edges`` lists each edge once or in both directions, nodes from 0; ``num_nodes`` is
     needed unless ``x`` (one list of numbers per node) is given. Blank lines are
-    skipped. ``targets`` are keys to keep; one that a line lacks is missing there.
+    skipped. ``targets`` are keys to keep; a line may lack some.
 
     Raises:
-        GraphInputError: If a line is wrong, when it is met, which names line and key;
-            or, after the last line of all, if none has a target.
+        GraphInputError: If a line is wrong, lazily; names line and key. After the last
+            line, if no line of the file has a target.
     """
-    row, before = (0, 0) if part is None else (part.row, part.line)
+    row, lines_before = (0, 0) if part is None else (part.row, part.line)
     seen: set[str] = set()
     first: list[str] = []
     lines = text_lines(path, "\n", part)
-    for number, line in enumerate(lines, start=before + 1):
+    for number, line in enumerate(lines, start=lines_before + 1):
         if not line.strip():
             continue
         row += 1
-        place = f"{path}, line {number}"
+        location = f"{path}, line {number}"
         try:
             values = parse_json(line)
         except ValueError as error:
-            raise GraphInputError(f"{place}: not valid JSON ({error}).") from None
+            raise GraphInputError(f"{location}: not valid JSON ({error}).") from None
         if not isinstance(values, dict) or "edges" not in values:
-            raise GraphInputError(f"{place}: an object with the key 'edges' is needed.")
+            raise GraphInputError(
+                f"{location}: an object with the key 'edges' is needed."
+            )
         first = first or sorted(values)
-        kept = {name: values[name] for name in targets if name in values}
-        seen |= kept.keys()
-        graph, x = _graph(values, place, loops)
-        yield GraphRecord(graph, f"line {number}", row, x, targets=kept)
+        kept_values = {name: values[name] for name in targets if name in values}
+        seen |= kept_values.keys()
+        graph, x = _graph(values, location, loops)
+        yield GraphRecord(graph, f"line {number}", row, x, targets=kept_values)
     for name in targets if row and part is None else ():
         if name not in seen:
             raise GraphInputError(
@@ -395,24 +401,24 @@ def json_records(
 
 
 def _graph(
-    values: dict[str, Any], place: str, loops: SelfLoops
+    values: dict[str, Any], location: str, loops: SelfLoops
 ) -> tuple[Graph, NDArray[np.float32] | None]:
     x = None
     if values.get("x") is not None:
-        x = feature_rows(values["x"], place)
+        x = feature_rows(values["x"], location)
     num_nodes = values.get("num_nodes", None if x is None else len(x))
     if num_nodes is None:
         raise GraphInputError(
-            f"{place}: neither 'num_nodes' nor 'x' is given; isolated nodes would be "
-            "lost."
+            f"{location}: neither 'num_nodes' nor 'x' is given; isolated nodes would "
+            "be lost."
         )
     try:
         check_num_nodes(check_positive("num_nodes", num_nodes, 0, None))
     except (ConfigError, GraphInputError) as error:
-        raise GraphInputError(f"{place}: {error}") from None
+        raise GraphInputError(f"{location}: {error}") from None
     if x is not None and len(x) != num_nodes:
         raise GraphInputError(
-            f"{place}: 'x' has {len(x)} rows, but there are {num_nodes} nodes."
+            f"{location}: 'x' has {len(x)} rows, but there are {num_nodes} nodes."
         )
     edges = values["edges"]
     pairs = isinstance(edges, list) and all(
@@ -424,10 +430,10 @@ def _graph(
     )
     if not pairs:
         raise GraphInputError(
-            f"{place}: 'edges' must be a list of pairs [u, v] of nodes in "
+            f"{location}: 'edges' must be a list of pairs [u, v] of nodes in "
             f"0..{num_nodes - 1}."
         )
     index = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    with located(place):
+    with located(location):
         graph = Graph.from_edge_index(index, num_nodes, undirected="add", loops=loops)
     return graph, x

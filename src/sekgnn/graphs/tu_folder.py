@@ -26,7 +26,7 @@ Features = Sequence[NDArray[np.float32] | None]
 Names = tuple[str, ...] | None
 
 _FILES: dict[str, tuple[str, type, int]] = {
-    # name: what has a row, type of the values, columns (0: those of the first row)
+    # name: objects of the rows, type of the values, columns (0: as the first row)
     "A": ("edges", np.int64, 2),
     "graph_indicator": ("nodes", np.int64, 1),
     "graph_labels": ("graphs", object, 0),
@@ -35,63 +35,63 @@ _FILES: dict[str, tuple[str, type, int]] = {
     "node_attributes": ("nodes", np.float64, 0),
     "edge_labels": ("edges", np.int64, 1),
 }
-_TARGETS = ("graph_labels", "graph_attributes")  # the first there is
+_TARGETS = ("graph_labels", "graph_attributes")  # in order of preference
 _VALUES: dict[Any, str] = {
     np.int64: "integer",
     np.float64: "finite number",
     object: "value",
 }
-_BLOCK = 1 << 14  # rows held as text
-_PIECE = 1 << 22  # rows of nodes and edges that are read together, about
+_BLOCK = 1 << 14  # rows in memory as text
+_PIECE = 1 << 22  # rows of nodes and edges read together, about
 _LINE_BYTES = 8  # of a row of edges, about
 _ALL = 1 << 62
 
 
 class _File:
-    """Rows of values separated by commas, read on from where reading stopped."""
+    """Rows of values separated by commas, read a few at a time."""
 
     def __init__(self, path: Path, dtype: type, columns: int) -> None:
         self.path, self.dtype, self.columns = path, dtype, columns
         self.lines = filter(str.strip, text_lines(path))
-        self.first = self.count = 0  # the first row read last, the rows read so far
+        self.first = self.count = 0  # first row of the last read; rows read so far
 
     def blocks(self, count: int = _ALL) -> Iterator[NDArray[Any]]:
-        """Yield the next ``count`` rows, or all there are, a few at a time."""
+        """Yield the next ``count`` rows, or all that remain, a few at a time."""
         while count and (text := list(islice(self.lines, min(count, _BLOCK)))):
             self.first, self.count = self.count, self.count + len(text)
             yield self._table(text)
             count -= len(text)
 
     def read(self, count: int = _ALL) -> NDArray[Any]:
-        """Return the next ``count`` rows, or all there are, ``[rows, columns]``."""
+        """Return the next ``count`` rows, or all that remain, ``[rows, columns]``."""
         start = self.count
         blocks = list(self.blocks(count))
         self.first = start
         return np.concatenate(blocks) if blocks else np.zeros((0, 1), self.dtype)
 
-    def place(self, row: int) -> str:
-        """Return where a row, counted from the first of those read last, stands."""
+    def location(self, row: int) -> str:
+        """Return file and line of a row, numbered from the first of the last read."""
         return f"{self.path}, line {self.first + row + 1}"
 
     def _table(self, text: list[str]) -> NDArray[Any]:
-        """Return the values of lines, or name the one that is wrong."""
+        """Return the values of lines; an error names the one that is wrong."""
         width = self.columns = self.columns or text[0].count(",") + 1
         table = _values(text, self.dtype)
         if table is not None and table.shape[1] == width:
             return table
-        wanted = f"{width} {_VALUES[self.dtype]}" + "s" * (width > 1)
+        expected = f"{width} {_VALUES[self.dtype]}" + "s" * (width > 1)
         for row, line in enumerate(text):
             table = _values([line], self.dtype)
             if table is None or table.shape[1] != width:
                 raise GraphInputError(
-                    f"{self.place(row)}: a line must hold {wanted}, got "
+                    f"{self.location(row)}: a line must hold {expected}, got "
                     f"{line.strip()!r}."
                 )
-        raise GraphInputError(f"{self.path}: every line must hold {wanted}.")
+        raise GraphInputError(f"{self.path}: every line must hold {expected}.")
 
 
 def _values(lines: list[str], dtype: type) -> NDArray[Any] | None:
-    """Return a table of values, or ``None`` if some line does not hold such."""
+    """Return a table of values, or ``None`` if a line holds anything else."""
     if dtype is object:
         rows = [[field.strip() for field in line.split(",")] for line in lines]
         alike = len({len(row) for row in rows}) == 1
@@ -108,7 +108,7 @@ def _values(lines: list[str], dtype: type) -> NDArray[Any] | None:
 
 
 class _Piece(NamedTuple):
-    """Graphs that follow each other, and their rows of edges."""
+    """Consecutive graphs, and their number of rows of edges."""
 
     start: int
     stop: int
@@ -116,7 +116,7 @@ class _Piece(NamedTuple):
 
 
 class _Folder:
-    """The files of a dataset, which are read in step."""
+    """The files of a dataset, read in step."""
 
     def __init__(self, edge_file: Path) -> None:
         self.edge_file = edge_file
@@ -131,20 +131,20 @@ class _Folder:
             "graphs": self.node_ptr.size - 1,
             "nodes": int(self.node_ptr[-1]),
         }
-        self.asked: set[str] = set()
-        self.first_node = 0  # of the graphs that are being read
+        self.opened: set[str] = set()
+        self.first_node = 0  # of the piece being read
 
     def read(self, name: str, count: int) -> NDArray[Any]:
-        """Return the next ``count`` rows of a file, or say that it is cut short."""
-        self.asked.add(name)
+        """Return the next ``count`` rows of a file, or raise if it is cut short."""
+        self.opened.add(name)
         table = self.files[name].read(count)
         if len(table) < count and _FILES[name][0] in self.totals:
             self._check_count(name)
         return table
 
     def check_ends(self) -> None:
-        """Refuse files with more rows than what they describe."""
-        for name in sorted(self.asked):
+        """Refuse files with more rows than graphs, nodes or edges."""
+        for name in sorted(self.opened):
             self.files[name].count += sum(1 for _ in self.files[name].lines)
             self._check_count(name)
 
@@ -174,9 +174,9 @@ def tu_records(
         options: How to read it.
         features: Read features and targets, not only the structure.
 
-    A folder of more than some four million nodes and edges is read in pieces, its files
-    in step, so memory does not grow with it; before, its edges are counted and labels
-    looked through, since a column of features stands for each. If edges are not sorted
+    A folder of more than about four million nodes and edges is read in pieces, its
+    files in step, so memory does not grow with it; its edges are counted before, and
+    its labels collected, since each gets a column of features. If edges are not sorted
     by graph, it is read whole, with a warning.
 
     Raises:
@@ -201,7 +201,7 @@ def tu_records(
 def _read(
     folder: _Folder, piece: _Piece, options: ReadOptions, features: bool
 ) -> Iterator[GraphRecord]:
-    """Read a piece, and return its records."""
+    """Return the records of a piece."""
     graphs, pairs = _structure(folder, piece, options)
     x: Features = [None] * len(graphs)
     edge_attr = x
@@ -209,16 +209,17 @@ def _read(
     names = NO_NAMES
     if features:
         x, node_names = _node_features(folder, graphs, options.node_labels)
-        known = options.edge_labels
-        edge_attr, edge_names = _edge_features(folder, graphs, pairs, known)
+        edge_attr, edge_names = _edge_features(
+            folder, graphs, pairs, options.edge_labels
+        )
         names = FeatureNames(node_names, edge_names)
         targets = _targets(folder, len(graphs))
-    elif "graph_labels" in folder.files:  # tells of graphs that are lost
+    elif "graph_labels" in folder.files:  # reveals lost graphs
         folder.read("graph_labels", len(graphs))
     rows = zip(graphs, x, edge_attr, targets, strict=True)
     return (
-        GraphRecord(graph, f"graph {i}", i, of_nodes, of_edges, known, names=names)
-        for i, (graph, of_nodes, of_edges, known) in enumerate(rows, piece.start + 1)
+        GraphRecord(graph, f"graph {i}", i, of_nodes, of_edges, y, names=names)
+        for i, (graph, of_nodes, of_edges, y) in enumerate(rows, piece.start + 1)
     )
 
 
@@ -251,7 +252,7 @@ def _path(edge_file: Path, name: str) -> Path:
 
 
 def _node_ptr(edge_file: Path) -> IntArray:
-    """Return where the nodes of every graph begin, ``[G + 1]``."""
+    """Return the first node of every graph, ``[G + 1]``."""
     file = _File(_path(edge_file, "graph_indicator"), np.int64, 1)
     if not file.path.is_file():
         raise GraphInputError(
@@ -262,12 +263,12 @@ def _node_ptr(edge_file: Path) -> IntArray:
     for block in file.blocks():
         graph = block[:, 0] - 1
         if graph[0] < 0:
-            raise GraphInputError(f"{file.place(0)}: graphs are numbered from 1.")
+            raise GraphInputError(f"{file.location(0)}: graphs are numbered from 1.")
         before = np.concatenate([[last], graph[:-1]])
         falls = np.flatnonzero(graph < before)
         if falls.size:
             raise GraphInputError(
-                f"{file.place(falls[0])}: graph {graph[falls[0]] + 1} after graph "
+                f"{file.location(falls[0])}: graph {graph[falls[0]] + 1} after graph "
                 f"{before[falls[0]] + 1}; the nodes of a graph must follow each other."
             )
         last = int(graph[-1])
@@ -285,7 +286,7 @@ def _node_ptr(edge_file: Path) -> IntArray:
 
 
 def _pieces(folder: _Folder) -> list[_Piece]:
-    """Cut the graphs where they bring nodes and edges to ``_PIECE``."""
+    """Cut the graphs into pieces of about ``_PIECE`` nodes and edges."""
     node_ptr, count = folder.node_ptr, folder.node_ptr.size - 1
     whole = [_Piece(0, count, _ALL)]
     size = node_ptr[-1] + folder.edge_file.stat().st_size // _LINE_BYTES
@@ -309,7 +310,7 @@ def _pieces(folder: _Folder) -> list[_Piece]:
         edge_ptr[numbers + 1] += counts
     np.cumsum(edge_ptr, out=edge_ptr)
     folder.totals["edges"] = int(edge_ptr[-1])
-    piece = (node_ptr + edge_ptr) // _PIECE  # that a graph which begins there is in
+    piece = (node_ptr + edge_ptr) // _PIECE  # of each graph
     ends = [0, *(np.flatnonzero(piece[1:-1] != piece[:-2]) + 1).tolist(), count]
     return [
         _Piece(start, stop, int(edge_ptr[stop] - edge_ptr[start]))
@@ -320,21 +321,21 @@ def _pieces(folder: _Folder) -> list[_Piece]:
 def _checked_edges(
     file: _File, table: IntArray, node_ptr: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return edges between nodes numbered from 0, ``[2, E]``, and their graphs."""
+    """Return the edges with nodes from 0, ``[2, E]``, and their graphs, ``[E]``."""
     edges = table.T - 1
     outside = np.flatnonzero(((edges < 0) | (edges >= node_ptr[-1])).any(axis=0))
     if outside.size:
         u, v = edges[:, outside[0]] + 1
         raise GraphInputError(
-            f"{file.place(outside[0])}: edge {u}, {v}, but nodes are numbered from 1 "
-            f"to {node_ptr[-1]}."
+            f"{file.location(outside[0])}: edge {u}, {v}, but nodes are numbered from "
+            f"1 to {node_ptr[-1]}."
         )
     owner, other = np.searchsorted(node_ptr, edges, side="right") - 1
     across = np.flatnonzero(owner != other)
     if across.size:
         u, v = edges[:, across[0]] + 1
         raise GraphInputError(
-            f"{file.place(across[0])}: edge {u}, {v} joins graphs "
+            f"{file.location(across[0])}: edge {u}, {v} joins graphs "
             f"{owner[across[0]] + 1} and {other[across[0]] + 1}; an edge must stay in "
             "one graph."
         )
@@ -344,7 +345,7 @@ def _checked_edges(
 def _structure(
     folder: _Folder, piece: _Piece, options: ReadOptions
 ) -> tuple[list[Graph], IntArray]:
-    """Return graphs, and their edges between nodes numbered from 0, ``[2, E]``."""
+    """Return graphs, and their edges with nodes from 0, ``[2, E]``."""
     first = folder.first_node = int(folder.node_ptr[piece.start])
     table = folder.read("A", piece.edges).reshape(-1, 2)
     edges, _ = _checked_edges(folder.files["A"], table, folder.node_ptr)
@@ -363,11 +364,11 @@ def _structure(
 
 
 def _labels(
-    folder: _Folder, name: str, known: Sequence[float] | None
+    folder: _Folder, name: str, labels: Sequence[float] | None
 ) -> Sequence[float] | None:
-    """Return the labels that have a column, by default those in the file, sorted."""
-    if known is not None or name not in folder.files:
-        return known
+    """Return the labels that get a column, by default those in the file, sorted."""
+    if labels is not None or name not in folder.files:
+        return labels
     values = np.zeros(0, np.int64)
     for block in _File(folder.files[name].path, *_FILES[name][1:]).blocks():
         values = np.union1d(values, block[:, 0])
@@ -375,7 +376,7 @@ def _labels(
 
 
 def _node_features(
-    folder: _Folder, graphs: Sequence[Graph], known: Sequence[float] | None
+    folder: _Folder, graphs: Sequence[Graph], labels: Sequence[float] | None
 ) -> tuple[Features, Names]:
     """Return attributes and one-hot labels per graph, and names of the columns."""
     sizes = [graph.num_nodes for graph in graphs]
@@ -385,8 +386,8 @@ def _node_features(
         blocks.append(folder.read("node_attributes", sum(sizes)).astype(np.float32))
         names += [f"attribute {i}" for i in range(blocks[0].shape[1])]
     if "node_labels" in folder.files:
-        labels = folder.read("node_labels", sum(sizes))[:, 0]
-        columns, block = _one_hot(folder.files["node_labels"], "node", labels, known)
+        values = folder.read("node_labels", sum(sizes))[:, 0]
+        columns, block = _one_hot(folder.files["node_labels"], "node", values, labels)
         blocks.append(block)
         names += [f"label {value:g}" for value in columns]
     if not blocks:
@@ -398,14 +399,14 @@ def _edge_features(
     folder: _Folder,
     graphs: Sequence[Graph],
     pairs: IntArray,
-    known: Sequence[float] | None,
+    labels: Sequence[float] | None,
 ) -> tuple[Features, Names]:
     """Return one-hot edge labels ``[2 m, C]`` per graph, and names of the columns."""
     if "edge_labels" not in folder.files:
         return [None] * len(graphs), None
-    labels = folder.read("edge_labels", pairs.shape[1])[:, 0]
-    columns, block = _one_hot(folder.files["edge_labels"], "edge", labels, known)
-    table = block[_rows_of_edges(folder, pairs, labels, graphs)]
+    values = folder.read("edge_labels", pairs.shape[1])[:, 0]
+    columns, block = _one_hot(folder.files["edge_labels"], "edge", values, labels)
+    table = block[_rows_of_edges(folder, pairs, values, graphs)]
     cuts = np.cumsum([2 * g.num_edges for g in graphs])[:-1]
     return np.split(table, cuts), tuple(f"label {label}" for label in columns)
 
@@ -413,23 +414,23 @@ def _edge_features(
 def _one_hot(
     file: _File,
     what: str,
-    labels: NDArray[np.generic],
-    known: Sequence[float] | None,
+    values: NDArray[np.generic],
+    labels: Sequence[float] | None,
 ) -> tuple[list[float], NDArray[np.float32]]:
-    """Return the labels that have a column, and the columns of every row."""
-    columns = np.unique(labels) if known is None else np.array(known, labels.dtype)
-    strange = np.flatnonzero(~np.isin(labels, columns))
-    if strange.size:
+    """Return the labels that get a column, and their one-hot columns."""
+    columns = np.unique(values) if labels is None else np.array(labels, values.dtype)
+    unknown = np.flatnonzero(~np.isin(values, columns))
+    if unknown.size:
         shown = ", ".join(f"{value:g}" for value in columns.tolist())
         raise GraphInputError(
-            f"{file.place(strange[0])}: {what} label {labels[strange[0]]:g} is "
+            f"{file.location(unknown[0])}: {what} label {values[unknown[0]]:g} is "
             f"unknown; the labels are {shown}."
         )
-    size = 8 * labels.size * columns.size  # as bytes, then as numbers
+    size = 8 * values.size * columns.size  # as bytes, then as numbers
     check_memory(
         size, f"{file.path}: a column for each of {columns.size:,} {what} labels"
     )
-    return columns.tolist(), (labels[:, None] == columns).astype(np.float32)
+    return columns.tolist(), (values[:, None] == columns).astype(np.float32)
 
 
 def _rows_of_edges(
@@ -444,20 +445,20 @@ def _rows_of_edges(
     if differ.size:
         u, v = pairs[:, differ[0]] + folder.first_node + 1
         file = folder.files["edge_labels"]
-        other = file.place(first[row_of[differ[0]]]).rpartition(", ")[2]
+        other = file.location(first[row_of[differ[0]]]).rpartition(", ")[2]
         raise GraphInputError(
-            f"{file.place(differ[0])}: edge {u}, {v} has another label in {other}; an "
-            "undirected edge has one."
+            f"{file.location(differ[0])}: edge {u}, {v} has another label in {other}; "
+            "an undirected edge has one."
         )
     stored = [g.edge_index() + start for g, start in zip(graphs, starts, strict=False)]
     row, col = np.concatenate(stored, axis=1)
-    wanted = np.minimum(row, col) * size + np.maximum(row, col)
-    result: IntArray = first[np.searchsorted(edge, wanted)]
+    stored_keys = np.minimum(row, col) * size + np.maximum(row, col)
+    result: IntArray = first[np.searchsorted(edge, stored_keys)]
     return result
 
 
 def _targets(folder: _Folder, count: int) -> list[dict[str, str]]:
-    """Return the targets of every graph, as they stand in the files."""
+    """Return the targets of every graph, as in the files."""
     name = next((name for name in _TARGETS if name in folder.files), None)
     if name is None:
         return [{} for _ in range(count)]

@@ -1,10 +1,10 @@
 r"""Twins: nodes with the same neighbourhood, which no structure can tell apart.
 
 Swapping two twins is an automorphism, so they share every encoding. Adjacent twins have
-the same closed neighbourhood: with self-loops their rows of P are equal, so a walk may
-be taken on the quotient, one node per class: social ego-networks shrink by an order of
-magnitude, molecules not at all. Twins apart, such as the leaves of a star, have the
-same open one. No node has twins of both kinds.
+the same closed neighbourhood: with self-loops their rows of P are equal, so walks can
+be taken on the quotient, with one node per class. Social ego-networks shrink by an
+order of magnitude, molecules not at all. Twins apart, such as the leaves of a star,
+have the same open neighbourhood. No node has twins of both kinds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sekgnn.graphs.packed import PackedGraphs, whole_graph_ranges
 from sekgnn.kernel import kernel
 from sekgnn.parallel import run_chunks
 
-_CHUNK = 2048  # nodes of small graphs that are looked at together
+_CHUNK = 2048  # nodes of small graphs in a chunk
 
 
 @kernel
@@ -62,9 +62,9 @@ def find_twins(
 def find_alike(
     graphs: PackedGraphs, threads: int | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the smallest adjacent twin of every node, and that of either kind.
+    """Return the smallest adjacent twin of every node, and the smallest of either kind.
 
-    It is the node itself where there is none; both are int32 ``[N]``.
+    The node itself counts as its twin; both are int32 ``[N]``.
 
     Example:
         >>> from sekgnn.graphs.graph import Graph
@@ -95,8 +95,8 @@ def find_twins_apart(
 ) -> None:
     """Write the smallest node with the same neighbours, or else the adjacent twin.
 
-    Nodes ``start..stop - 1`` are sorted by a digest of their neighbours, equal ones by
-    number. Isolated nodes stay alone: those of several graphs would be mixed.
+    Nodes ``start..stop - 1`` are sorted by a digest of their neighbours, then by
+    number. Isolated nodes get no twins: those of different graphs would be mixed.
     """
     indptr, indices = graph
     digests = np.zeros(stop - start, dtype=np.uint64)
@@ -125,9 +125,9 @@ def find_twins_apart(
 def copy_to_twins(
     alike: NDArray[np.int32], start: int, stop: int, values: NDArray[Any]
 ) -> None:
-    """Give each of the nodes ``start..stop - 1`` what its smallest twin has.
+    """Copy the values of smallest twins to the nodes ``start..stop - 1``.
 
-    ``values`` is ``[N, F]``; nodes whose twin is -1 are left as they are.
+    ``values`` is ``[N, F]``; nodes whose twin is -1 are left unchanged.
     """
     for v in range(start, stop):
         u = alike[v]
@@ -146,10 +146,11 @@ def quotient(
 ) -> tuple[
     NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]
 ]:
-    """Return the graph of ``count`` nodes from ``first`` on, on its twin classes.
+    """Return the quotient of the graph of ``count`` nodes from ``first`` on.
 
-    ``twin_of`` is from :func:`find_twins`; ``v`` itself everywhere leaves the graph as
-    it is. With ``loop`` = 1 a class neighbours itself; twins may only be merged then.
+    Its nodes are the classes of ``twin_of``, from :func:`find_twins`; the identity
+    leaves the graph unchanged. With ``loop`` = 1 a class neighbours itself; only then
+    may twins be merged.
 
     Returns:
         nodes: A node (number in the graph) of each class, int32 ``[q]``, increasing.

@@ -1,9 +1,8 @@
 r"""The K-hop neighbourhoods of every node, of one graph or of many at once.
 
-Two passes over all source nodes. The first stores the size of every hop of every node;
-their running sum says where each row of the answer begins; the second pass writes
-there. Nothing is sorted globally, and the memory is that of the answer and up to
-``9 n`` bytes per thread.
+Two passes over all source nodes. The first counts the nodes of every hop; the running
+sum of the counts are the row starts of the table, which the second pass fills. Nothing
+is sorted globally, and memory is that of the table and up to ``9 n`` bytes per thread.
 """
 
 from __future__ import annotations
@@ -36,9 +35,8 @@ _CHUNKS_PER_WORKER = 32
 class HopTable:
     r"""The sets :math:`N_k(v)` of every node v, for k = 1..K, in one CSR table.
 
-    Hops stand one after the other: row ``(k - 1) n + v`` holds :math:`N_k(v)`, sorted.
-    The arrays cannot be written to, so that one compiled version of a kernel serves
-    all.
+    Rows are hop-major: row ``(k - 1) n + v`` holds :math:`N_k(v)`, sorted. The arrays
+    are read-only, so that one compiled version of a kernel serves all.
 
     Attributes:
         indptr: Row starts, int64 ``[K n + 1]``.
@@ -54,7 +52,6 @@ class HopTable:
     num_hops: int
 
     def __post_init__(self) -> None:
-        """Check the outline and lock the arrays."""
         rows = self.indptr.size - 1
         if rows % check_positive("num_hops", self.num_hops) or (
             self.indptr[-1] != self.indices.size
@@ -80,18 +77,18 @@ class HopTable:
 
     @property
     def row(self) -> NDArray[np.int64]:
-        """The node v of every pair, int64 ``[M]``, made when asked for."""
+        """The node v of every pair, int64 ``[M]``, a new array."""
         nodes = np.tile(np.arange(self.num_nodes), self.num_hops)
         return np.repeat(nodes, np.diff(self.indptr))
 
     @property
     def col(self) -> NDArray[np.int64]:
-        """The node u of every pair, int64 ``[M]``, made when asked for."""
+        """The node u of every pair, int64 ``[M]``, a new array."""
         return self.indices.astype(np.int64)
 
     @property
     def hop(self) -> NDArray[np.int64]:
-        """The hop of every pair, int64 ``[M]``, values 1..K, made when asked for."""
+        """The hop of every pair, int64 ``[M]``, values 1..K, a new array."""
         ends = self.indptr[:: self.num_nodes] if self.num_nodes else np.zeros(1)
         return np.repeat(np.arange(1, ends.size), np.diff(ends).astype(np.int64))
 
@@ -124,7 +121,6 @@ class HopTable:
         return np.diff(self.indptr).reshape(self.num_hops, self.num_nodes).T
 
     def __repr__(self) -> str:
-        """Sizes only."""
         return (
             f"HopTable(num_nodes={self.num_nodes}, num_hops={self.num_hops}, "
             f"num_pairs={self.num_pairs})"
@@ -150,14 +146,14 @@ def hop_pairs(
     Hops that do not exist (K beyond the diameter, isolated nodes) are empty.
 
     Args:
-        graphs: One graph, or many, whose nodes then have the numbers of their union;
-            the pairs are those graph by graph, samples included.
+        graphs: One graph, or many, whose nodes are then numbered as in their union;
+            each gets the pairs, and samples, that it gets alone.
         num_hops: K, at least 1.
         kernel: ``"shortest_path"`` or ``"diffusion"``.
         max_neighbors: Keep at most this many nodes of each :math:`N_k(v)`, drawn
             uniformly without replacement; ``None`` keeps all. The sample is a function
             of (seed, v, k) and the set :math:`N_k(v)`, so it is not symmetric, and
-            relabelling the nodes draws another one.
+            changes when nodes are relabelled.
         seed: Seed of the samples, in [0, 2^64).
         threads: Threads, ``None`` for all usable cores. Never changes the answer.
 
@@ -220,18 +216,18 @@ def shell_sizes(
 ) -> NDArray[np.int64]:
     r"""Return :math:`|N_k(v)|`, k = 1..K, of every node, by breadth-first search.
 
-    The pairs themselves are never stored. A search ends with the last node that it can
-    reach, however large K is.
+    The pairs themselves are never stored. A search ends at the last reachable node,
+    however large K is.
 
     Args:
         packed: The graphs, N nodes together.
         num_shells: K, at least 0.
-        nodes: First node to look at, and the one after the last; all by default.
+        nodes: Range of nodes, ``(start, stop)``; all by default.
         threads: Threads, ``None`` for all usable cores. Never changes the answer.
         progress: Called with (done, total) nodes.
 
     Returns:
-        int64 ``[N, K]``, one row for every node that was looked at.
+        int64 ``[N, K]``, one row per node of the range.
 
     Raises:
         ConfigError: If a parameter cannot work.
@@ -258,7 +254,7 @@ def _search(
     stop: int,
     diffusion: bool,
     room: int,
-    places: NDArray[np.int64],
+    cells: NDArray[np.int64],
     alike: NDArray[np.int32],
     write: bool,
     out: NDArray[np.int32],
@@ -266,17 +262,17 @@ def _search(
     cap: int,
     seed: np.uint64,
 ) -> None:
-    """Write the size of hop k + 1 of v to ``places[k, v]``, or the hop itself there.
+    """Write the sizes of hops to ``cells``, or with ``write`` the hops to ``out``.
 
-    Sizes only of nodes that are their own smallest twins. ``out`` receives the nodes of
-    every hop, sorted, ``[M]``; at most ``cap`` of each if that is below ``room``, the
-    size of the largest graph.
+    ``cells[k, v]`` receives the size of hop k + 1 of v, if v is its smallest twin; with
+    ``write`` it is the start of that hop in ``out``, ``[M]``. Hops are sorted, and hold
+    at most ``cap`` nodes if that is below ``room``, the size of the largest graph.
     """
     mark = np.zeros(graph.indptr.size - 1, np.uint8)
     queue = np.empty(2 * room, np.int32)
     keep = cap if write and cap < room else 0
     keys, sample = np.empty(keep, np.uint64), np.empty(keep, np.int32)
-    number = 0  # of the graph
+    number = 0  # index of the graph
     for v in range(start, stop):
         if not write and alike[v] != v:
             continue
@@ -285,23 +281,23 @@ def _search(
         queue[0] = v
         mark[v] = not diffusion
         begin, end = 0, 1
-        for k in range(places.shape[0]):
+        for k in range(cells.shape[0]):
             begin, end = next_level(graph, diffusion, queue, begin, end, mark)
             if begin == end:
                 break
             size = end - begin
             if not write:
-                places[k, v] = size
+                cells[k, v] = size
             elif keep and size > keep:
                 first = node_ptr[number]
                 state = hop_state(seed, v - first, k + 1)
                 sample_level(queue[begin:end], first, state, keys, sample)
                 for i in range(keep):
-                    out[places[k, v] + i] = sample[i]
+                    out[cells[k, v] + i] = sample[i]
             else:
                 sort_range(queue, begin, end)
                 for i in range(size):
-                    out[places[k, v] + i] = queue[begin + i]
+                    out[cells[k, v] + i] = queue[begin + i]
         if not diffusion:
             for i in range(end):
                 mark[queue[i]] = 0
@@ -312,7 +308,7 @@ def _largest(packed: PackedGraphs) -> int:
 
 
 def _chunks(num_nodes: int, threads: int | None) -> list[tuple[int, int]]:
-    """Every chunk clears ``num_nodes`` bytes: make many, but not too many."""
+    """Every chunk clears ``num_nodes`` bytes: make many chunks, but not too many."""
     share = -(-num_nodes // (_CHUNKS_PER_WORKER * resolve_threads(threads)))
     return even_chunks(num_nodes, max(_SMALLEST_CHUNK, share))
 
@@ -328,13 +324,13 @@ def _count(
     """Write the size of hop k + 1 of v to ``sizes[k, v]``, which is zero."""
     room = _largest(packed)
     whole = sum(stop - start for start, stop in chunks) == packed.num_nodes
-    alone = np.arange(packed.num_nodes, dtype=np.int32)
-    alike = find_alike(packed, threads)[1] if whole else alone
+    identity = np.arange(packed.num_nodes, dtype=np.int32)
+    alike = find_alike(packed, threads)[1] if whole else identity
 
     def count(start: int, stop: int) -> None:
         search = packed.csr, start, stop, diffusion, room, sizes, alike, False, _NONE
         _search(*search, packed.node_ptr, room, np.uint64(0))
 
     run_chunks(count, chunks, threads, progress)
-    twins = np.flatnonzero(alike != alone)
+    twins = np.flatnonzero(alike != identity)
     sizes[:, twins] = sizes[:, alike[twins]]

@@ -1,13 +1,12 @@
 r"""Level by level outwards from a node: the loops that all hop kernels share.
 
-* Shortest paths: breadth-first search. A node stays marked for as long as its source is
-  worked on, so it is met once, in the hop of its distance. The levels lie one after
-  another in ``queue`` (at most n nodes together), which is also the list of marks to
-  take back.
+* Shortest paths: breadth-first search. A node stays marked until the search from its
+  source ends, so it is met once, in the hop of its distance. The levels lie one after
+  another in ``queue`` (at most n nodes together), which also lists the marks to clear.
 * Diffusion: u is in hop k of v iff :math:`(A^k)_{vu} > 0`, that is, if some walk of
   exactly k steps reaches it. A node may be in several hops, and v is in its own hop k
   whenever a closed walk of k steps exists (so in every even hop, unless v is isolated).
-  Marks therefore last for one hop only. The support of :math:`A^k` follows from that of
+  Marks therefore last one hop only. The support of :math:`A^k` follows from that of
   :math:`A^{k-1}` alone: no numbers are multiplied and nothing can overflow or round to
   zero.
 """
@@ -32,23 +31,23 @@ def next_level(
     end: int,
     mark: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """Write the next level to ``queue``; return where it begins and ends.
+    """Write the next level to ``queue``; return its start and end.
 
     Args:
         graph: The graph, n nodes.
-        diffusion: Take all marks back; two halves of ``queue`` then take turns, so it
-            needs room for twice the nodes of the largest graph.
+        diffusion: Clear all marks; two halves of ``queue`` then take turns, so it needs
+            room for twice the nodes of the largest graph.
         queue: Holds the level in ``queue[begin:end]``; receives the next one.
         begin: Start of the level.
         end: End of the level.
-        mark: 1 for nodes that must not be written (again), uint8 ``[n]``.
+        mark: 1 for nodes that must not be written, uint8 ``[n]``.
     """
     indptr, indices = graph
-    place = end
+    head = end
     if diffusion:
         half = queue.size // 2
-        place = half if begin < half else 0
-    tail = place
+        head = half if begin < half else 0
+    tail = head
     for i in range(begin, end):
         v = queue[i]
         for p in range(indptr[v], indptr[v + 1]):
@@ -58,14 +57,14 @@ def next_level(
                 queue[tail] = u
                 tail += 1
     if diffusion:
-        for i in range(place, tail):
+        for i in range(head, tail):
             mark[queue[i]] = 0
-    return place, tail
+    return head, tail
 
 
 @kernel
 def sort_range(values: NDArray[np.int32], begin: int, end: int) -> None:
-    """Sort ``values[begin:end]`` in place; numba's sort is slow to begin."""
+    """Sort ``values[begin:end]`` in place; numba's sort is slow on short ranges."""
     if end - begin > _SHORT:
         values[begin:end].sort()
         return
@@ -87,7 +86,7 @@ def class_shells(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     r"""Return the classes at distance k = 1..K from a node of every twin class.
 
-    The node's own twins are at distance 1, so its class is listed there if it has any.
+    Twins are at distance 1, so a class of two or more nodes is in its own first shell.
 
     Args:
         sizes: Nodes in each class, ``[q]``.
@@ -108,23 +107,23 @@ def class_shells(
         seen[c] = -1
     for c in range(q):
         seen[c] = c
-        first = found = c * q
-        bounds[c, 0] = found
+        first = end = c * q
+        bounds[c, 0] = end
         for k in range(1, num_hops + 1):
-            last = found
+            last = end
             if k == 1 and sizes[c] > 1:
-                members[found] = c
-                found += 1
-            # a class that is alone in itself is not listed, but its row is searched
+                members[end] = c
+                end += 1
+            # for k = 1 the class itself is searched, whether or not it is listed
             for a in range(first - (k == 1), last):
                 centre = members[a] if k > 1 else c
                 for e in range(rows[centre], rows[centre + 1]):
                     u = columns[e]
                     if seen[u] != c:
                         seen[u] = c
-                        members[found] = u
-                        found += 1
-            sort_range(members, last, found)
-            bounds[c, k] = found
+                        members[end] = u
+                        end += 1
+            sort_range(members, last, end)
+            bounds[c, k] = end
             first = last
     return members, bounds

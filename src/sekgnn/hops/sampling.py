@@ -3,9 +3,8 @@ r"""Seeded samples of a hop that depend on nothing but the nodes in it.
 Every node u of hop k of v gets a 64-bit key, a hash of (seed, v, k, u), and the c
 smallest keys are kept. For given (seed, v, k) the key is a bijection of u, so there are
 no ties, and as the keys behave like independent uniform numbers, every c-subset is
-equally likely. The order in which a search meets the nodes, the chunks and the threads
-cannot matter; with v and u counted within their own graph, neither can the other graphs
-of a batch.
+equally likely. The order of the search, the chunks and the threads cannot matter; as v
+and u are numbered within their own graph, neither can the other graphs of a batch.
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ def absorb(state: np.uint64, word: int) -> np.uint64:
 
 @kernel
 def hop_state(seed: np.uint64, node: int, hop: int) -> np.uint64:
-    """Return what the keys of one hop of one node start from; ``node`` is local."""
+    """Return the initial state of the keys of a hop; ``node`` is local."""
     state: np.uint64 = absorb(absorb(scramble(seed), node), hop)
     return state
 
 
 @kernel
 def _sift_down(
-    keys: NDArray[np.uint64], nodes: NDArray[np.int32], place: int, size: int
+    keys: NDArray[np.uint64], nodes: NDArray[np.int32], parent: int, size: int
 ) -> None:
-    """Let the entry at ``place`` sink until the heap's largest key is on top."""
-    key, node = keys[place], nodes[place]
-    child = 2 * place + 1
+    """Let the entry at ``parent`` sink until the heap's largest key is on top."""
+    key, node = keys[parent], nodes[parent]
+    child = 2 * parent + 1
     while child < size:
         if child + 1 < size and keys[child + 1] > keys[child]:
             child += 1
         if keys[child] <= key:
             break
-        keys[place], nodes[place] = keys[child], nodes[child]
-        place, child = child, 2 * child + 1
-    keys[place], nodes[place] = key, node
+        keys[parent], nodes[parent] = keys[child], nodes[child]
+        parent, child = child, 2 * child + 1
+    keys[parent], nodes[parent] = key, node
 
 
 @kernel

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from sekgnn.checks import check_choice, check_memory, check_positive
 from sekgnn.encoding.substructure import SubstructureEncoding
 from sekgnn.errors import ConfigError
+from sekgnn.fields import Y_BOUND
 from sekgnn.models.graph_inputs import GraphInputs, graph_features, graph_inputs
 from sekgnn.models.linear_skip import LinearSkip, PooledFeatures
 from sekgnn.models.options import (
@@ -225,7 +226,8 @@ class GraphModel(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the loss to descend, summed over present targets, and their number.
 
-        That of the task, unless a model brings one of its own.
+        Bounds of targets that a batch holds count where they are violated. The loss is
+        that of the task, unless a model brings one of its own.
 
         Args:
             data: A batch.
@@ -236,7 +238,10 @@ class GraphModel(nn.Module):
             weight: Of every row of ``y``, if they differ.
         """
         out = self(data)
-        total: tuple[Tensor, Tensor] = objective.loss_sum(out, y, mask, weight)
+        bounds = {"bound": data[Y_BOUND]} if Y_BOUND in data else {}
+        total: tuple[Tensor, Tensor] = objective.loss_sum(
+            out, y, mask, weight, **bounds
+        )
         return total
 
     def forward(self, data: Any) -> Tensor:

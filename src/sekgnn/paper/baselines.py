@@ -28,7 +28,7 @@ from sekgnn.paper.peripheral_conv import KPGINConv, path_counts
 
 @register_model("graphsage")
 class GraphSAGE(GraphModel):
-    r"""GraphSAGE with means (Hamilton et al., 2017), of PyG's ``SAGEConv``.
+    r"""GraphSAGE with means (Hamilton et al., 2017), built on PyG's ``SAGEConv``.
 
     .. math:: h'_v = W h_v + W' \operatorname{mean}_{u \in N(v)} h_u
     """
@@ -45,21 +45,21 @@ class GraphSAGE(GraphModel):
 
 @register_model("pna")
 class PNA(GraphModel):
-    r"""Principal neighbourhood aggregation (Corso et al., 2020), of PyG's ``PNAConv``.
+    r"""Principal neighbourhood aggregation (Corso et al., 2020), on PyG's ``PNAConv``.
 
     .. math:: h'_v = U\Big(h_v, \big[1, \tfrac{\log(d_v + 1)}{\delta},
               \tfrac{\delta}{\log(d_v + 1)}\big] \otimes \big[\mathrm{mean}, \min, \max,
               \mathrm{std}\big]_{u \in N(v)} M(h_v, h_u, e_{uv})\Big)
 
     with :math:`\delta` the mean of :math:`\log(d + 1)` over the training graphs, fitted
-    before training; 1 in a model that was never fitted.
+    before training; 1 until then.
     """
 
     def encoders(self, options: PNAOptions) -> list[nn.Module]:
         """Return the one branch.
 
         Raises:
-            ConfigError: If the towers cannot share the width.
+            ConfigError: If the width is no multiple of the number of towers.
         """
         channels, towers = options.hidden_channels, options.towers
         if channels % towers:
@@ -74,7 +74,7 @@ class PNA(GraphModel):
                 channels,
                 ["mean", "min", "max", "std"],
                 ["identity", "amplification", "attenuation"],
-                torch.tensor([0, 1], device="cpu"),  # its numbers are read at once
+                torch.tensor([0, 1], device="cpu"),  # read immediately
                 edge_dim=self.edge_channels or None,
                 towers=towers,
             )
@@ -84,7 +84,7 @@ class PNA(GraphModel):
 
 
 class _PNAStack(LayerStack):
-    """Layers that know the mean of log(d + 1), one number for all of them."""
+    """Layers that share the mean of log(d + 1)."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class _PNAStack(LayerStack):
         self.set_mean(1.0)
 
     def set_mean(self, value: float) -> None:
-        """Tell all layers the mean of log(d + 1)."""
+        """Set the mean of log(d + 1) in all layers."""
         layer: Any
         for layer in self.layers:
             scaler = layer.conv.aggr_module
@@ -104,7 +104,7 @@ class _PNAStack(LayerStack):
             scaler.avg_deg_log.fill_(value)
 
     def fit_inputs(self, inputs: Callable[[], Iterator[GraphInputs]]) -> None:
-        """Fit the mean of log(d + 1) to graphs, given in pieces."""
+        """Fit the mean of log(d + 1) to batches of graphs."""
         total, count = 0.0, 0
         for part in inputs():
             total += float(part.hops.sizes(1).double().log1p().sum())
@@ -114,7 +114,7 @@ class _PNAStack(LayerStack):
 
 
 class _PygLayer(nn.Module):
-    """A layer of PyG in a stack: it reads the last representation and the edges."""
+    """A PyG layer in a stack: reads the last representation and the edges."""
 
     def __init__(self, conv: Any, *, reads_edges: bool = False) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class _PygLayer(nn.Module):
         """Return ``[N, C]``."""
         more = {}
         if self.reads_edges:
-            assert inputs.edges is not None  # as graph_inputs has seen to it
+            assert inputs.edges is not None  # checked by graph_inputs
             more["edge_attr"] = inputs.edges.attr
         out: Tensor = self.conv(history[-1], inputs.edge_index(), **more)
         return out
@@ -140,9 +140,9 @@ class DGCNN(GraphModel):
 
     .. math:: H^{l+1} = \tanh(\tilde D^{-1} \tilde A H^l W_l)
 
-    The last layer has one channel, by which the nodes of a graph are sorted (PyG's
-    ``SortAggregation``); the first ``sort_nodes`` of them, all layers side by side, are
-    read by two 1-D convolutions. A graph with fewer nodes is padded with zeros.
+    The last layer has one channel, which sorts the nodes of a graph (PyG's
+    ``SortAggregation``); two 1-D convolutions read all layers, concatenated, of the
+    first ``sort_nodes`` nodes. Smaller graphs are padded with zeros.
 
     The authors' code takes ``sort_nodes`` from a quantile of the sizes of the training
     graphs, and a dropout of 0.5 before the last layer; here both are options.
@@ -152,12 +152,12 @@ class DGCNN(GraphModel):
         return [_MeanLayers(self.in_channels, options)]
 
     def make_readout(self, channels: int, options: DGCNNOptions) -> nn.Module:
-        """Return the sorting and the convolutions."""
+        """Return the sorting readout."""
         return SortReadout(channels, options.sort_nodes)
 
 
 class _MeanLayers(nn.Module):
-    """The layers of DGCNN, side by side: all of one width, and one channel at last."""
+    """The layers of DGCNN, concatenated: equal widths, then one channel."""
 
     def __init__(self, in_channels: int, options: DGCNNOptions) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ class _MeanLayers(nn.Module):
 
 
 class SortReadout(nn.Module):
-    """Sort the nodes of every graph by the last channel, and convolve the first k.
+    """Sort the nodes of every graph by the last channel and convolve the first k.
 
     Args:
         channels: C.
@@ -224,7 +224,7 @@ class SortReadout(nn.Module):
 
 @register_model("graphsnn")
 class GraphSNN(GraphModel):
-    r"""GraphSNN (Wijesinghe and Wang, 2022): edges weighed by overlaps of ego-nets.
+    r"""GraphSNN (Wijesinghe and Wang, 2022): edges weighted by overlaps of ego-nets.
 
     .. math:: h'_v = \mathrm{MLP}\Big(\gamma \big(1 + \sum_u \tilde\omega_{vu}\big) h_v
               + \sum_{u \in N(v)} (1 + \tilde\omega_{vu}) h_u\Big), \quad
@@ -266,19 +266,21 @@ class _OverlapLayer(nn.Module):
         """Return ``[N, C]``."""
         h, overlaps = history[-1], inputs.extra
         messages = overlaps.weights * h.index_select(0, overlaps.sender)  # [M_1, C]
-        total = self.gamma * overlaps.own * h + csr_sum(messages, overlaps.receivers)
+        total = self.gamma * overlaps.self_weights * h + csr_sum(
+            messages, overlaps.receivers
+        )
         out: Tensor = self.mlp(total)
         return out
 
 
 class _Peripheral(GraphModel):
-    """What KP-GIN and KP-GIN+ share."""
+    """Base of KP-GIN and KP-GIN+."""
 
     options: KPGINOptions
     plus = False
 
     def own_encoding(self, options: KPGINOptions) -> SubstructureEncoding:
-        """Return the peripheral edges of as many shells as there are hops."""
+        """Return the peripheral edges, one shell per hop."""
         return PeripheralEdges(num_shells=options.num_hops)
 
     def encoders(self, options: KPGINOptions) -> list[nn.Module]:
@@ -303,31 +305,31 @@ class _Peripheral(GraphModel):
         return [LayerStack(self.in_channels, options, layer, embed=True)]
 
     def extras(self, data: Any, inputs: GraphInputs) -> list[Tensor] | None:
-        """Return the numbers of shortest paths, if they are read."""
+        """Return the numbers of shortest paths, if used."""
         return path_counts(inputs.hops) if self.options.shortest_paths else None
 
 
 @register_model("kp-gin")
 class KPGIN(_Peripheral):
-    r"""KP-GIN (Feng et al., 2022): K hops that know their peripheral edges.
+    r"""KP-GIN (Feng et al., 2022): K hops with their peripheral edges.
 
     .. math:: h'_v = \sum_k \theta_k\, \mathrm{MLP}_k\Big((1 + \epsilon_k) h_v +
               \sum_{u \in N_k(v)} (h_u + s_{uv}) + p_v^k\Big)
 
     with :math:`p_v^k` learned from the numbers of
-    :class:`~sekgnn.encoding.PeripheralEdges`: pairs of nodes of :math:`N_k(v)` that are
-    1, 2, ... steps apart inside of it; and, with ``shortest_paths``, :math:`s_{uv}`
-    from the number of shortest paths between u and v. Edge features are read on hop 1.
+    :class:`~sekgnn.encoding.PeripheralEdges`: pairs of nodes at distance 1, 2, ...
+    within :math:`N_k(v)`; and, with ``shortest_paths``, :math:`s_{uv}` from the number
+    of shortest paths between u and v. Edge features enter on hop 1.
 
     The authors' code embeds each number of peripheral edges, up to a limit, where ours
-    maps its logarithm linearly; reads the numbers of shortest paths by default; and on
-    TU sets takes its neighbourhoods from a diffusion kernel, with a dropout of 0.5.
+    maps its logarithm linearly; uses the numbers of shortest paths by default; and on
+    TU datasets uses a diffusion kernel and a dropout of 0.5.
     """
 
 
 @register_model("kp-gin+")
 class KPGINPlus(_Peripheral):
-    r"""KP-GIN+ (Feng et al., 2022): as KP-GIN, and hop k reads k layers back.
+    r"""KP-GIN+ (Feng et al., 2022): KP-GIN whose hop k reads k layers back.
 
     .. math:: h^L_v = \mathrm{MLP}\Big((1 + \epsilon) h^{L-1}_v + \sum_k \theta_k \big(
               \sum_{u \in N_k(v)} (h_u^{\max(L-k, 0)} + s_{uv}) + p_v^k\big)\Big)

@@ -1,4 +1,4 @@
-"""CapsGNN: capsules of nodes, of graphs and of classes, and its own loss."""
+"""CapsGNN: capsules of nodes, graphs and classes, and its loss."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class CapsGNN(GraphModel):
 
     GCN layers :math:`H' = \tanh(\tilde D^{-1/2} \tilde A \tilde D^{-1/2} H W)` give
     every node ``num_capsules`` capsules of ``hidden_channels`` numbers per layer,
-    weighed by attention over the nodes. Three steps of dynamic routing make
-    ``num_capsules`` capsules of the graph of them, and again one capsule per class:
+    weighted by attention over the nodes. Three steps of dynamic routing turn these into
+    ``num_capsules`` capsules of the graph, and those into one capsule per class:
 
     .. math:: s_j = \sum_i c_{ij} W_{ij} u_i, \quad v_j = \frac{|s_j|^2}{1 + |s_j|^2}
               \frac{s_j}{|s_j|}, \quad c_{ij} = \mathrm{softmax}_j \sum_{\text{steps}}
@@ -39,26 +39,26 @@ class CapsGNN(GraphModel):
     The output for class j is :math:`\log |s_j|^2`, whose sigmoid is the length
     :math:`|v_j|`. Classes are learned by the margin loss
     :math:`T_j \max(0, .9 - |v_j|)^2 + .5 (1 - T_j) \max(0, |v_j| - .1)^2`, numbers by
-    the loss of the task; to both is added .1 of the squared error of a network that
+    the loss of the task; both plus .1 of the squared error of a network that
     reconstructs the mean of x over the nodes from the capsules of the true classes,
-    features that are present and absent weighed alike.
+    with equal weight for features that are present and absent.
     """
 
     def encoders(self, options: CapsOptions) -> list[nn.Module]:
         """Return the one branch.
 
         Raises:
-            ConfigError: If outputs are of nodes, or graphs have features of their own.
+            ConfigError: If outputs are per node, or there are graph features.
         """
         if self.graph_channels:
             raise ConfigError(
-                "capsgnn has no place for features of graphs; leave features and "
+                "capsgnn cannot use features of graphs; leave features and "
                 "descriptors out, or choose another model."
             )
         if self.level == "node":
             raise ConfigError(
-                "capsgnn has capsules of graphs, and targets here are of nodes; choose "
-                "another model."
+                "capsgnn predicts targets of graphs, and these are targets of nodes; "
+                "choose another model."
             )
         self.decoder: nn.Module | None = None
         if self.in_channels:
@@ -88,7 +88,7 @@ class CapsGNN(GraphModel):
         objective: Any,
         weight: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Return margin loss, or that of the task, with the reconstruction."""
+        """Return the margin loss, or the task's, plus the reconstruction loss."""
         inputs = self.prepare(data)
         capsules = self.head.route(self.represent(inputs))  # [G, T, d]
         out = log_square(capsules)
@@ -101,31 +101,34 @@ class CapsGNN(GraphModel):
             total, count = objective.loss_sum(out, y, mask, weight)
         else:
             length = out.sigmoid()
-            each = true * (UPPER - length).clamp(min=0).square()
-            each = each + ABSENT * (1 - true) * (length - LOWER).clamp(min=0).square()
-            if mask.size(1) < each.size(1):  # one target, of several classes
-                each = each.sum(1, keepdim=True)
+            losses = true * (UPPER - length).clamp(min=0).square()
+            absent = (length - LOWER).clamp(min=0).square()
+            losses = losses + ABSENT * (1 - true) * absent
+            if mask.size(1) < losses.size(1):  # one target, of several classes
+                losses = losses.sum(1, keepdim=True)
             weights = objective.weights(y, weight)
             if weights is not None:
-                each = each * weights.to(each.dtype)
-            total, count = each[mask].sum(), mask.sum()
+                losses = losses * weights.to(losses.dtype)
+            total, count = losses[mask].sum(), mask.sum()
         if self.decoder is None or inputs.x is None:
             return total, count
-        kept = squash(capsules)
-        kept = kept if true is None else kept * true.unsqueeze(-1)
-        found = self.decoder(kept.flatten(start_dim=1))  # [G, F]
+        capsules = squash(capsules)
+        if true is not None:
+            capsules = capsules * true.unsqueeze(-1)
+        reconstruction = self.decoder(capsules.flatten(start_dim=1))  # [G, F]
         sizes = inputs.graphs.row_sizes().clamp(min=1).unsqueeze(1)
-        wanted = csr_sum(inputs.x, inputs.graphs) / sizes
-        error, here = (found - wanted).square(), wanted != 0
-        apart = [
-            (error * part).sum(1) / part.sum(1).clamp(min=1) for part in (here, ~here)
+        mean_x = csr_sum(inputs.x, inputs.graphs) / sizes
+        error, present = (reconstruction - mean_x).square(), mean_x != 0
+        errors = [
+            (error * group).sum(1) / group.sum(1).clamp(min=1)
+            for group in (present, ~present)
         ]
-        rebuilt = (apart[0] + apart[1])[mask.any(1)].sum()
+        rebuilt = (errors[0] + errors[1])[mask.any(1)].sum()
         return total + RECONSTRUCTION * rebuilt, count
 
 
 class _NodeCapsules(nn.Module):
-    """GCN layers side by side, and the attention of every capsule over the nodes."""
+    """Concatenated GCN layers, and attention of every capsule over the nodes."""
 
     def __init__(self, in_channels: int, options: CapsOptions) -> None:
         super().__init__()
@@ -173,7 +176,6 @@ class _Routing(nn.Module):
     """From I capsules to J by dynamic routing (Sabour et al., 2017)."""
 
     def __init__(self, inputs: int, outputs: int, size: int) -> None:
-        """Make the matrices."""
         super().__init__()
         self.size = size
         self.out_channels = outputs * size
@@ -184,9 +186,9 @@ class _Routing(nn.Module):
         nn.init.normal_(self.weight, std=self.size**-0.5)
 
     def votes(self, capsules: Tensor) -> Tensor:
-        """Return what every capsule says of every new one, ``[R, I, J, d]``."""
-        each = capsules.size(1) // self.size
-        rows = capsules.view(capsules.size(0), each, self.size)  # [R, I, d]
+        """Return the vote of every capsule for every new one, ``[R, I, J, d]``."""
+        num_inputs = capsules.size(1) // self.size
+        rows = capsules.view(capsules.size(0), num_inputs, self.size)  # [R, I, d]
         return torch.einsum("rid,ijde->rije", rows, self.weight)
 
 
@@ -212,7 +214,7 @@ class _ClassCapsules(_Routing):
     """Routing from the capsules of a graph to those of the classes."""
 
     def route(self, capsules: Tensor) -> Tensor:
-        """Return the classes' capsules before they are squashed, ``[G, J, d]``."""
+        """Return the capsules of the classes before squashing, ``[G, J, d]``."""
         votes = self.votes(capsules)
         logits = votes.new_zeros(votes.shape[:3])
         out = votes.new_zeros(0)
@@ -227,11 +229,11 @@ class _ClassCapsules(_Routing):
 
 
 def squash(s: Tensor) -> Tensor:
-    """Return vectors of the same direction and lengths below 1, ``[..., d]``."""
+    """Shorten vectors ``[..., d]`` to lengths below 1, keeping directions."""
     square = s.square().sum(-1, keepdim=True)
     return s * (square + _TINY).sqrt() / (1 + square)
 
 
 def log_square(s: Tensor) -> Tensor:
-    """Return the logarithms of squared lengths, ``[...]``; finite at 0."""
+    """Return the log of squared lengths, ``[...]``; finite at 0."""
     return (s.square().sum(-1) + _TINY).log()

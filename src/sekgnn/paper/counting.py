@@ -1,9 +1,8 @@
-r"""Substructure counting: random regular graphs and how often patterns occur in them.
+r"""Substructure counting: random regular graphs and the counts of patterns in them.
 
 With adjacency A, degrees d and common neighbours :math:`(A^2)_{uv}`, a count of
-subgraphs (not necessarily induced) is a sum over walks from which the degenerate ones
-are taken away. Three-node sums need :math:`t_{ace}`, the nodes adjacent to all of a, c
-and e.
+subgraphs (not necessarily induced) is a sum over walks minus the degenerate ones.
+Three-node sums need :math:`t_{ace}`, the number of nodes adjacent to a, c and e.
 """
 
 from __future__ import annotations
@@ -54,26 +53,26 @@ NUM_GRAPHS = 5000
 SHAPES = ((10, 6), (15, 6), (20, 5), (30, 5))
 """Nodes and degree of the regular graphs, each with probability 1/4."""
 _MATRICES = "counting/randomgraph.mat"
-_ENOUGH = 500  # a smaller sample says little about the distribution it is from
+_ENOUGH = 500  # graphs for a comparison of statistics
 
 
 class CountingDataset(Collection[Graph]):
     """The random regular graphs of Chen et al. 2020, with eleven targets.
 
-    A graph is regular with (nodes, degree) from ``SHAPES``, less as many random edges
-    as it has nodes. A file is read if it is there, ours or ``randomgraph.mat`` as
-    GNN-AK and KP-GNN have it, otherwise graphs of the same distribution are made here;
+    A graph is regular with (nodes, degree) from ``SHAPES``, minus as many random edges
+    as it has nodes. A file is read if it exists, ours or the ``randomgraph.mat`` of
+    GNN-AK and KP-GNN; otherwise graphs of the same distribution are generated;
     :attr:`source` and the repr say which.
 
     The paper's tasks are ``triangle``, ``tailed_triangle``, ``star3`` and ``cycle4``.
-    Results in the literature are of ``targets / scale`` (GNN-AK, KP-GNN: MAE) or of
-    ``(targets - mean) / scale`` (SEK-GNN's SEK-GIN script: MSE, though it is called
-    MAE); the two must not be mixed.
+    Results in the literature are for ``targets / scale`` (GNN-AK, KP-GNN: MAE) or for
+    ``(targets - mean) / scale`` (SEK-GNN's SEK-GIN script: MSE, though called MAE); the
+    two must not be mixed.
 
     Args:
-        data_root: The data folder, which must then hold the file; by default what
-            ``SEKGNN_DATA`` names, and without one the graphs are generated.
-        seed: Of generated graphs; not used with the file.
+        data_root: The data folder, which must then hold the file; by default
+            ``SEKGNN_DATA``, and without that the graphs are generated.
+        seed: Seed of generated graphs; unused with the file.
 
     Attributes:
         targets: Raw counts, float64 ``[G, 11]``, columns named by ``target_names``.
@@ -81,9 +80,8 @@ class CountingDataset(Collection[Graph]):
         source: ``"file"`` or ``"generated"``.
 
     Raises:
-        DataNotFoundError: If ``data_root``, or the folder that ``SEKGNN_DATA`` names,
-            is missing.
-        GraphInputError: If the file is another one.
+        DataNotFoundError: If ``data_root`` or ``SEKGNN_DATA`` is missing.
+        GraphInputError: If the file has other contents.
 
     Example:
         >>> CountingDataset.generated(seed=1, num_graphs=10)
@@ -112,17 +110,17 @@ class CountingDataset(Collection[Graph]):
 
     @classmethod
     def generated(cls, seed: int = 0, num_graphs: int = NUM_GRAPHS) -> CountingDataset:
-        """Return graphs made here from a seed, split 30 : 20 : 50; needs no file.
+        """Return graphs generated from a seed, split 30 : 20 : 50; needs no file.
 
         Raises:
             ConfigError: If a number is too small.
         """
-        made = cls.__new__(cls)
-        made._generate(seed, num_graphs)
-        return made
+        dataset = cls.__new__(cls)
+        dataset._generate(seed, num_graphs)
+        return dataset
 
     def _generate(self, seed: int, num_graphs: int) -> None:
-        """Make graphs and split from a seed."""
+        """Generate graphs and split from a seed."""
         check_positive("num_graphs", num_graphs, 10)
         rng = np.random.default_rng(check_seed(seed))
         shapes = rng.integers(len(SHAPES), size=num_graphs).tolist()
@@ -138,7 +136,7 @@ class CountingDataset(Collection[Graph]):
         split: Split,
         source: str,
     ) -> None:
-        """Keep everything, after comparing it with the paper's table."""
+        """Set all attributes and compare them with the paper's table."""
         super().__init__(graphs)
         self.targets, self.split, self.source = targets, split, source
         self.targets.flags.writeable = False
@@ -176,15 +174,15 @@ class CountingDataset(Collection[Graph]):
 
 
 def pattern_counts(graphs: Sequence[Graph]) -> NDArray[np.float64]:
-    r"""Return how often each of ``PATTERNS`` occurs in each graph.
+    r"""Return the count of each of ``PATTERNS`` in each graph.
 
-    Counts are of subgraphs, whether induced or not, unless the name says so;
-    integers, exact below :math:`2^{53}`. ``star3`` is the star with three leaves,
-    ``tailed_triangle`` the triangle with one more edge, ``diamond`` the four-cycle with
-    a chord. ``custom`` is the fifth target of the benchmark, no count:
+    Subgraphs need not be induced unless the name says so; counts are exact below
+    :math:`2^{53}`. ``star3`` is the star with three leaves, ``tailed_triangle`` the
+    triangle with a pendant edge, ``diamond`` the four-cycle with a chord. ``custom`` is
+    the fifth target of the benchmark, not a count:
     :math:`\sum A\,\mathrm{diag}(\exp(-A^2\mathbf{1}))\,A`.
 
-    Takes :math:`O(n^4)` steps and :math:`O(n^2)` memory per graph.
+    Takes :math:`O(n^4)` time and :math:`O(n^2)` memory per graph.
 
     Shapes:
         - **output:** float64 :math:`(G, 11)`
@@ -196,8 +194,8 @@ def pattern_counts(graphs: Sequence[Graph]) -> NDArray[np.float64]:
         3.0
     """
     counts = np.zeros((len(graphs), len(PATTERNS)))
-    for places, adjacency in same_size_stacks(graphs):
-        counts[places] = _stack_counts(adjacency)
+    for indices, adjacency in same_size_stacks(graphs):
+        counts[indices] = _stack_counts(adjacency)
     return counts
 
 
@@ -234,10 +232,10 @@ def _stack_counts(a: Stack) -> Stack:
 def _three_centres(a: Stack, a2: Stack) -> tuple[Stack, Stack]:
     """Return the numbers of six-cycles and four-cliques, each ``[B]``.
 
-    A six-cycle a b c d e f has the alternate nodes a, c, e and between them b, d, f:
-    common neighbours of two, different from each other and from the third. Of the
+    A six-cycle a b c d e f has alternate nodes a, c, e and between them b, d, f: each a
+    common neighbour of two, different from the third and from each other. From the
     x y z choices those with b = d (then adjacent to all three: t z of them), d = f and
-    f = b are taken away, and those with b = d = f, taken away thrice, given back twice.
+    f = b are subtracted; b = d = f, subtracted thrice, is added back twice.
     """
     n = a.shape[1]
     six = np.zeros(a.shape[0])
@@ -264,29 +262,29 @@ def _read_matrices(path: Path) -> tuple[list[Graph], Split]:
     from scipy.sparse import coo_array
 
     try:
-        found = loadmat(path)
+        contents = loadmat(path)
         graphs = [
             Graph.from_edge_index(
                 np.stack(coo_array(matrix).nonzero()), matrix.shape[0]
             )
-            for matrix in found["A"].reshape(-1)
+            for matrix in contents["A"].reshape(-1)
         ]
         names = ("train_idx", "val_idx", "test_idx")
-        parts = [found[name].reshape(-1).astype(np.int64) for name in names]
+        splits = [contents[name].reshape(-1).astype(np.int64) for name in names]
     except Exception as error:  # a damaged file may raise anything
         raise GraphInputError(f"{path} is not randomgraph.mat: {error}.") from None
-    if sorted(np.concatenate(parts).tolist()) != list(range(len(graphs))):
+    if sorted(np.concatenate(splits).tolist()) != list(range(len(graphs))):
         raise GraphInputError(f"{path}: train, val and test are no split of A.")
-    return graphs, Split(*parts)
+    return graphs, Split(*splits)
 
 
 def _thinned(n: int, degree: int, rng: np.random.Generator) -> Graph:
-    """Return a random regular graph less ``n`` random edges."""
+    """Return a random regular graph minus ``n`` random edges."""
     graph = random_regular_graph(n, degree, rng)
     row, col = graph.edge_index()
     edges = np.stack([row, col])[:, row < col]
-    kept = rng.permutation(edges.shape[1])[n:]
-    return Graph.from_edge_index(edges[:, kept], n, undirected="add")
+    remaining = rng.permutation(edges.shape[1])[n:]
+    return Graph.from_edge_index(edges[:, remaining], n, undirected="add")
 
 
 @register_dataset("counting")
@@ -297,10 +295,10 @@ def counting_task(
     generated: bool = False,
     data_root: str | os.PathLike[str] | None = None,
 ) -> GraphTask:
-    """Return patterns to count, generated or from a file.
+    """Return the counting task, generated or from a file.
 
     Raises:
-        ConfigError: If no target is named, or there is no such pattern.
+        ConfigError: If no target is given, or there is no such pattern.
     """
     if generated:
         return counting_data(CountingDataset.generated(seed), target)
@@ -308,10 +306,10 @@ def counting_task(
 
 
 def counting_data(dataset: CountingDataset, targets: Sequence[str]) -> GraphTask:
-    """Return patterns to count, in units of their standard deviation.
+    """Return the counting task, in units of the standard deviation of each target.
 
     Raises:
-        ConfigError: If no target is named, or there is no such pattern.
+        ConfigError: If no target is given, or there is no such pattern.
     """
     import torch
 

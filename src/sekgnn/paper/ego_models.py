@@ -1,4 +1,4 @@
-"""Networks on the ego-nets of all nodes, and on orderings of their nodes."""
+"""Networks on the ego-nets of all nodes, or on orderings of their nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sekgnn.paper.orderings import MOST_ORDERINGS, Orderings, bfs_orderings
 
 
 def _inside(inputs: GraphInputs, radius: int) -> GraphInputs:
-    """Return the ego-nets as a batch of their own; ``extra`` is the layout."""
+    """Return the ego-nets as a batch; ``extra`` is their layout."""
     egos = ego_nets(inputs.hops, radius)
     edges = None if inputs.edges is None else egos.edges(inputs.edges)
     return GraphInputs(egos.hops, egos.members, edges=edges, extra=egos)
@@ -37,19 +37,19 @@ def _inside(inputs: GraphInputs, radius: int) -> GraphInputs:
 class GINAKPlus(GraphModel):
     r"""GIN-AK+ (Zhao et al., 2022): a GIN on every ego-net, in every layer.
 
-    With :math:`z_{u|v}` what ``inner_layers`` GIN layers make of node u in the ego-net
-    of v, of radius ``num_hops``, started from :math:`h_u` and the distance of u and v,
+    With :math:`z_{u|v}` the output of ``inner_layers`` GIN layers at node u in the
+    ego-net of v with radius ``num_hops``, from :math:`h_u` and the distance of u and v,
 
     .. math:: h'_v = h_v + \mathrm{MLP}\Big(\Big[z_{v|v} \,\Big\|\, \sum_{u \in S_v}
               \sigma(a_{d(u, v)}) \circ z_{u|v} \,\Big\|\, \sum_{u : v \in S_u}
               \sigma(b_{d(u, v)}) \circ z_{v|u}\Big]\Big)
 
-    the centroid, the subgraph and the context, the latter two gated by the distance.
-    Memory grows with the size of all ego-nets.
+    are the centroid, the subgraph and the context, the latter two gated by distance.
+    Memory grows with the total size of the ego-nets.
 
     The authors' code has one inner layer, appends an embedding of the distance instead
-    of adding it, gates the centroid too, and maps subgraph and context by layers of
-    their own before they are joined.
+    of adding it, also gates the centroid, and maps subgraph and context by separate
+    layers before joining them.
     """
 
     def encoders(self, options: GINAKOptions) -> list[nn.Module]:
@@ -105,27 +105,27 @@ class _EgoLayer(nn.Module):
             z = activate(z, self.activation)
         subgraph = z * self.subgraph_gate(egos.distance).sigmoid()
         context = z * self.context_gate(egos.distance).sigmoid()
-        parts = [
+        readouts = [
             z.index_select(0, egos.centres),
             csr_sum(subgraph, egos.members),
             csr_sum(context, egos.copies),
         ]
-        out: Tensor = h + self.fuse(torch.cat(parts, dim=1))
+        out: Tensor = h + self.fuse(torch.cat(readouts, dim=1))
         return out
 
 
 @register_model("nested-gnn")
 class NestedGNN(GraphModel):
-    r"""Nested GNN (Zhang and Li, 2021): a GNN on every ego-net, pooled, and read out.
+    r"""Nested GNN (Zhang and Li, 2021): a GNN on every ego-net, pooled.
 
     .. math:: h_v = \operatorname{mean}_{u \in S_v} \mathrm{GNN}\big(G_v^h\big)_u
 
-    with h = ``num_hops``; nodes of an ego-net know their distance to its centre. The
+    with h = ``num_hops``; nodes carry their distance to the centre. The
     GNN is a GIN of ``num_layers`` layers (``base="1"``), or a 1-2-3-GNN (Morris et al.,
     2019): above the GIN, two layers of PyG's ``GraphConv`` on all pairs of nodes of an
     ego-net, and two on its connected triples, where sets are neighbours if they differ
-    in two adjacent nodes; a set starts from the mean of its nodes, or pairs, and from
-    how many edges it has. Pools of all three are joined.
+    in two adjacent nodes; a set starts from the mean of its nodes, or pairs, and its
+    number of edges. The three pools are concatenated and mapped linearly.
     """
 
     options: NestedOptions
@@ -134,7 +134,7 @@ class NestedGNN(GraphModel):
         return [_Nested(self.in_channels, options, self.edge_channels)]
 
     def extras(self, data: Any, inputs: GraphInputs) -> Any:
-        """Return the ego-nets, and for 1-2-3-GNNs the sets of their nodes."""
+        """Return the ego-nets, and for 1-2-3-GNNs their pairs and triples of nodes."""
         inside = _inside(inputs, self.num_hops)
         if self.options.base == "1":
             return inside, ()
@@ -143,7 +143,7 @@ class NestedGNN(GraphModel):
 
 
 class _Nested(nn.Module):
-    """The network in the ego-nets, and their pool."""
+    """The network on the ego-nets, and their pooling."""
 
     def __init__(
         self, in_channels: int, options: NestedOptions, edge_channels: int
@@ -156,7 +156,7 @@ class _Nested(nn.Module):
         self.sets = nn.ModuleList()
         self.join: nn.Linear | None = None
         if options.base != "1":
-            for types in (2, 4):  # edges that a pair, and a triple, may have
+            for types in (2, 4):  # possible numbers of edges of a pair, and a triple
                 first = GraphConv(channels + types, channels)
                 self.sets.append(nn.ModuleList([first, GraphConv(channels, channels)]))
             self.join = nn.Linear(3 * channels, channels)
@@ -171,15 +171,16 @@ class _Nested(nn.Module):
         x = self.embedding(inputs.x, inputs.num_nodes).index_select(0, egos.node)
         z = self.base(inside._replace(x=x + self.distance(egos.distance)))  # [P, C]
         pools = [pool_nodes(z, egos.members, "mean")]
-        own: NodeSets
+        level: NodeSets
         convs: Any
-        for own, convs in zip(sets, self.sets, strict=True):
-            z = z[own.parts].mean(1)  # [S, C]
-            types = nn.functional.one_hot(own.num_edges, own.nodes.size(1) ** 2 // 2)
+        for level, convs in zip(sets, self.sets, strict=True):
+            z = z[level.components].mean(1)  # [S, C]
+            num_types = level.nodes.size(1) ** 2 // 2
+            types = nn.functional.one_hot(level.num_edges, num_types)
             z = torch.cat([z, types.to(z.dtype)], dim=1)
             for conv in convs:
-                z = conv(z, own.edge_index).relu()
-            pools.append(pool_nodes(z, own.members(egos, inputs.num_nodes), "mean"))
+                z = conv(z, level.edge_index).relu()
+            pools.append(pool_nodes(z, level.members(egos, inputs.num_nodes), "mean"))
         if self.join is None:
             return pools[0]
         out: Tensor = self.join(torch.cat(pools, dim=1))
@@ -194,10 +195,10 @@ class DeepLRP(GraphModel):
               \sum_a W_a h_{\pi_a} + \sum_{a < b} W_{ab} [A_{\pi_a \pi_b} \,\|\,
               e_{\pi_a \pi_b}] + b_\pi\big)\Big)
 
-    over all orderings :math:`\pi` in which a breadth-first search from v can meet the
-    nodes of its ego-net of radius ``num_hops``, cut after ``order_size`` nodes; where
-    there are fewer, the rest is 0, and :math:`b_\pi` says how many there are. The
-    number of orderings grows like the degree to the power ``order_size`` - 1.
+    over all orderings :math:`\pi` in which a breadth-first search from v can visit the
+    nodes of its ego-net of radius ``num_hops``, cut after ``order_size`` nodes and
+    padded with zeros; :math:`b_\pi` depends on the number of nodes. The number of
+    orderings grows like the degree to the power ``order_size`` - 1.
     """
 
     options: LRPOptions
@@ -221,7 +222,7 @@ class DeepLRP(GraphModel):
             raise GraphInputError(
                 f"{place}: {num_nodes} nodes of up to {int(degrees.max())} neighbours "
                 f"have {total:.2g} orderings of {size} nodes, and deep-lrp takes at "
-                f"most {MOST_ORDERINGS:,} of a graph; choose a smaller order_size, or "
+                f"most {MOST_ORDERINGS:,} per graph; choose a smaller order_size, or "
                 "another model."
             )
 
@@ -250,10 +251,10 @@ class _OrderingLayer(nn.Module):
     def forward(self, history: Sequence[Tensor], inputs: GraphInputs) -> Tensor:
         """Return ``[N, C]``."""
         orderings: Orderings = inputs.extra
-        placed = self.places(history[-1]).chunk(self.size, dim=1)  # k of [N, C]
+        projected = self.places(history[-1]).chunk(self.size, dim=1)  # k of [N, C]
         total = self.relations(orderings.relations)  # [S, C]
-        for a, part in enumerate(placed):
-            read = part.index_select(0, orderings.nodes[:, a].clamp(min=0))
+        for a, h in enumerate(projected):
+            read = h.index_select(0, orderings.nodes[:, a].clamp(min=0))
             total = total + read * (orderings.nodes[:, a] >= 0).unsqueeze(1)
         mean = pool_nodes(total.relu(), orderings.centres, "mean")
         out: Tensor = self.mlp(mean)

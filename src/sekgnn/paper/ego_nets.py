@@ -1,4 +1,4 @@
-"""The ego-nets of all nodes of a batch, as one graph of copies of nodes."""
+"""The ego-nets of all nodes of a batch, as one graph on copies of nodes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sekgnn.nn.sparse_sum import Csr
 class EgoNets(NamedTuple):
     r"""The subgraphs :math:`G_v^h` induced on the nodes within h steps of every node v.
 
-    Every ego-net has copies of its nodes, P in all, centre by centre, the centre itself
-    first and then nearer nodes before farther ones.
+    Every ego-net has copies of its nodes, P in all, centre by centre, in order of their
+    distance from the centre.
 
     Attributes:
         hops: The edges among copies, as one hop of a batch of P nodes.
-        node: Of which node each is a copy, int64 ``[P]``.
-        centre: In whose ego-net it is, int64 ``[P]``.
-        distance: How far from the centre, int64 ``[P]``.
-        centres: Where the centres are among the copies, int64 ``[N]``.
+        node: Node of every copy, int64 ``[P]``.
+        centre: Centre of its ego-net, int64 ``[P]``.
+        distance: Distance from the centre, int64 ``[P]``.
+        centres: Index of every centre among the copies, int64 ``[N]``.
         members: The matrix of ego-nets and their copies, ``[N, P]``.
         copies: The matrix of nodes and their copies, ``[N, P]``.
-        edge: Of which pair of hop 1 each edge is a copy, int64 ``[Q]``.
+        edge: Pair of hop 1 that every edge copies, int64 ``[Q]``.
     """
 
     hops: Csr
@@ -45,11 +45,11 @@ class EgoNets(NamedTuple):
 
 
 def expand(indptr: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Return all entries of some rows, as (place in ``rows``, place of the entry).
+    """Return all entries of some rows, as (index into ``rows``, index of the entry).
 
     Args:
         indptr: Row starts, int32 ``[R + 1]``.
-        rows: Which rows, int64 ``[S]``; a row may be there several times.
+        rows: Rows, perhaps repeated, int64 ``[S]``.
 
     Example:
         >>> expand(torch.tensor([0, 2, 3]), torch.tensor([1, 0]))
@@ -57,31 +57,31 @@ def expand(indptr: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     """
     starts = indptr.long()
     sizes = starts.diff()[rows]
-    place = torch.repeat_interleave(sizes)
+    position = torch.repeat_interleave(sizes)
     first = starts[:-1][rows] - (sizes.cumsum(0) - sizes)
-    return place, torch.arange(len(place), device=rows.device) + first[place]
+    return position, torch.arange(len(position), device=rows.device) + first[position]
 
 
-def find(keys: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where ``wanted`` are among different ``keys``, and whether they are there.
+def find(keys: Tensor, queries: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the index of every query among distinct ``keys``, and whether it exists.
 
     Example:
         >>> find(torch.tensor([7, 3]), torch.tensor([3, 5]))
         (tensor([1, 0]), tensor([ True, False]))
     """
     if not keys.numel():
-        nowhere = torch.zeros_like(wanted)
-        return nowhere, nowhere.bool()
+        zeros = torch.zeros_like(queries)
+        return zeros, zeros.bool()
     ordered, order = keys.sort()
-    at = torch.searchsorted(ordered, wanted).clamp(max=len(ordered) - 1)
-    return order[at], ordered[at] == wanted
+    at = torch.searchsorted(ordered, queries).clamp(max=len(ordered) - 1)
+    return order[at], ordered[at] == queries
 
 
 def ego_nets(hops: Csr, radius: int) -> EgoNets:
     """Return the ego-nets of all nodes of a batch.
 
     Args:
-        hops: At least ``radius`` hops; of hops that were sampled, what is left.
+        hops: At least ``radius`` hops; sampled hops give sampled ego-nets.
         radius: h.
 
     Example:
@@ -105,10 +105,10 @@ def ego_nets(hops: Csr, radius: int) -> EgoNets:
     order = centre.argsort(stable=True)
     centre, node, distance = centre[order], node[order], distance[order]
     near = hops.hop(1)
-    place, step = expand(near.indptr, node)  # neighbours of every copy's node
-    wanted = centre[place] * n + near.indices[step].long()
-    at, inside = find(centre * n + node, wanted)
-    row, column = place[inside], at[inside]
+    copy, step = expand(near.indptr, node)  # neighbours of every copy's node
+    keys = centre[copy] * n + near.indices[step].long()
+    position, inside = find(centre * n + node, keys)
+    row, column = copy[inside], position[inside]
     size = len(node)
     rows = grouped(row, column, size)
     symmetric = hops.indices is hops.t_indices

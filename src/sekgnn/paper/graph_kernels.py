@@ -26,7 +26,7 @@ from sekgnn.wl.refinement import Batch
 
 Matrix = NDArray[np.float64]
 _CELLS = 1 << 22  # entries of a block of node pairs: 32 MB
-_SAMPLE = 1000  # nodes whose distances say how far apart nodes are
+_SAMPLE = 1000  # sampled nodes for the median distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,57 +56,58 @@ class KernelGraphs:
         return KernelGraphs(packed, self.x[nodes])
 
     @staticmethod
-    def join(parts: Sequence[KernelGraphs]) -> KernelGraphs:
-        """Return the graphs of several, one after the other; at least one."""
-        packed = PackedGraphs.join([part.packed for part in parts])
-        return KernelGraphs(packed, np.concatenate([part.x for part in parts]))
+    def join(groups: Sequence[KernelGraphs]) -> KernelGraphs:
+        """Return the concatenation of at least one group."""
+        packed = PackedGraphs.join([group.packed for group in groups])
+        return KernelGraphs(packed, np.concatenate([group.x for group in groups]))
 
     def labels(self) -> NDArray[np.int64]:
-        """Return a label per node: rows of features that are equal have one."""
+        """Return a label per node; equal rows of features have equal labels."""
         if not self.x.shape[1]:
             return np.zeros(self.packed.num_nodes, dtype=np.int64)
-        kinds, places = np.unique(self.x, axis=0, return_inverse=True)
-        return as_labels("x", kinds)[places.reshape(-1)]
+        kinds, inverse = np.unique(self.x, axis=0, return_inverse=True)
+        return as_labels("x", kinds)[inverse.reshape(-1)]
 
     def digests(self) -> list[bytes]:
-        """Return a digest of every graph as it stands."""
+        """Return a digest of every graph and its features."""
         out = []
         ptr, rows = self.packed.node_ptr, self.packed.indptr
         for begin, end in pairwise(ptr.tolist()):
-            own = rows[begin : end + 1]
-            code = hashlib.blake2b(np.diff(own).tobytes(), digest_size=16)
-            code.update((self.packed.indices[own[0] : own[-1]] - begin).tobytes())
+            indptr = rows[begin : end + 1]
+            indices = self.packed.indices[indptr[0] : indptr[-1]] - begin
+            code = hashlib.blake2b(np.diff(indptr).tobytes(), digest_size=16)
+            code.update(indices.tobytes())
             code.update(np.ascontiguousarray(self.x[begin:end]).tobytes())
             out.append(code.digest())
         return out
 
 
 class KnownValues(NamedTuple):
-    """Values of a kernel between some graphs, so that each is computed once.
+    """Cached values of a kernel between some graphs.
 
     Attributes:
-        place: Of every graph, by its digest.
+        position_of: Index of every graph, by digest.
         values: ``[Q, G, G]``.
     """
 
-    place: dict[bytes, int]
+    position_of: dict[bytes, int]
     values: NDArray[np.float64]
 
     def find(
         self, rows: KernelGraphs, columns: KernelGraphs
     ) -> NDArray[np.float64] | None:
-        """Return the values ``[Q, R, C]`` of some of the graphs, if all are known."""
-        places = [
-            [self.place.get(digest, -1) for digest in side.digests()]
+        """Return the values ``[Q, R, C]``, or ``None`` if a graph is not cached."""
+        positions = [
+            [self.position_of.get(digest, -1) for digest in side.digests()]
             for side in (rows, columns)
         ]
-        if any(place < 0 for side in places for place in side):
+        if any(position < 0 for side in positions for position in side):
             return None
-        return self.values[:, np.array(places[0])[:, None], places[1]]
+        return self.values[:, np.array(positions[0])[:, None], positions[1]]
 
 
 class GraphKernel(ABC):
-    """A kernel, or a distance of which one is made, for every value of a parameter.
+    """A kernel, or a distance for one, for every value of a parameter.
 
     Attributes:
         levels: The Q values of the parameter.
@@ -117,23 +118,23 @@ class GraphKernel(ABC):
     is_distance: ClassVar[bool] = False
 
     def fitted(self, graphs: KernelGraphs, scale: float | None = None) -> GraphKernel:
-        """Return the kernel with what it reads off training graphs, or ``scale``."""
+        """Return the kernel scaled by training graphs, or by ``scale``."""
         return self
 
     @abstractmethod
     def between(
         self, rows: KernelGraphs, columns: KernelGraphs | None = None
     ) -> NDArray[np.float64]:
-        """Return the values ``[Q, G, H]``; of ``rows`` among themselves if alone."""
+        """Return the values ``[Q, G, H]``; ``columns`` defaults to ``rows``."""
 
 
 class _Colours(GraphKernel):
-    """What kernels of refined colours share: the colours of rounds 0 to the last."""
+    """Base of kernels on refined colours."""
 
     def colours(
         self, rows: KernelGraphs, columns: KernelGraphs | None
     ) -> list[tuple[Colours, Colours]]:
-        """Return the colours of all nodes of both, per round."""
+        """Return the colours of all nodes of both sides, per round."""
         sides = [rows] if columns is None else [rows, columns]
         refined = []
         for side in sides:
@@ -159,14 +160,14 @@ class _Colours(GraphKernel):
         out = []
         for left, right in self.colours(rows, columns):
             both = left if columns is None else np.concatenate([left, right])
-            kept, classes = number_colours(both)
-            parts = classes[: len(left)], classes[len(both) - len(right) :]
+            colours, classes = number_colours(both)
+            codes_of_sides = classes[: len(left)], classes[len(both) - len(right) :]
             tables = []
-            for side, own in zip((rows, other), parts, strict=True):
+            for side, codes in zip((rows, other), codes_of_sides, strict=True):
                 graph = np.repeat(np.arange(len(side)), side.sizes)
                 ones = np.ones(graph.size)
-                shape = (len(side), len(kept))
-                tables.append(sp.coo_array((ones, (graph, own)), shape).tocsr())
+                shape = (len(side), len(colours))
+                tables.append(sp.coo_array((ones, (graph, codes)), shape).tocsr())
             out.append((tables[0], tables[1]))
         return out
 
@@ -191,16 +192,16 @@ class SubtreeKernel(_Colours):
     ) -> NDArray[np.float64]:
         """Return the kernel for every R."""
         total: Any = 0.0
-        own: list[Any] = [0.0, 0.0]
+        norms: list[Any] = [0.0, 0.0]
         out = {}
         for round, (left, right) in enumerate(self.counts(rows, columns)):
             total = total + (left @ right.T).toarray()
-            own = [
+            norms = [
                 norm + side.multiply(side).sum(axis=1)
-                for norm, side in zip(own, (left, right), strict=True)
+                for norm, side in zip(norms, (left, right), strict=True)
             ]
             if round in self.levels:
-                out[round] = _cosine(total, *own)
+                out[round] = _cosine(total, *norms)
         return np.stack([out[level] for level in self.levels])
 
 
@@ -229,9 +230,9 @@ class WassersteinDistance(_Colours):
         self, rows: KernelGraphs, columns: KernelGraphs | None = None
     ) -> NDArray[np.float64]:
         """Return the distance for every R."""
-        mass = [side.sizes > 0 for side in (rows, columns or rows)]
+        mass = [(side.sizes > 0).astype(float) for side in (rows, columns or rows)]
         total = np.zeros((mass[0].size, mass[1].size))
-        whole = np.add.outer(*(part.astype(np.float64) for part in mass)) / 2
+        most = np.add.outer(*mass) / 2
         out = {}
         for round, tables in enumerate(self.counts(rows, columns)):
             left, right = (
@@ -240,11 +241,11 @@ class WassersteinDistance(_Colours):
             )
             shared = np.zeros_like(total)
             for c in range(left.shape[1]):
-                here = slice(left.indptr[c], left.indptr[c + 1])
-                there = slice(right.indptr[c], right.indptr[c + 1])
-                both = np.minimum.outer(left.data[here], right.data[there])
-                shared[np.ix_(left.indices[here], right.indices[there])] += both
-            total = total + (whole - shared)
+                at_left = slice(left.indptr[c], left.indptr[c + 1])
+                at_right = slice(right.indptr[c], right.indptr[c + 1])
+                both = np.minimum.outer(left.data[at_left], right.data[at_right])
+                shared[np.ix_(left.indices[at_left], right.indices[at_right])] += both
+            total = total + (most - shared)
             if round in self.levels:
                 out[round] = np.maximum(total / (round + 1), 0.0)
         return np.stack([out[level] for level in self.levels])
@@ -252,7 +253,7 @@ class WassersteinDistance(_Colours):
 
 @dataclass(frozen=True)
 class FusedDistance(_Colours):
-    r"""Fused Gromov-Wasserstein distance (Vayer et al., 2019), found by POT.
+    r"""Fused Gromov-Wasserstein distance (Vayer et al., 2019), computed by POT.
 
     .. math:: \min_\pi \sum_{u, w, v, z} \big((1 - \alpha)\, m_{uw} + \alpha\,
               (d_{uv} - d_{wz})^2\big) \pi_{uw} \pi_{vz}
@@ -260,9 +261,9 @@ class FusedDistance(_Colours):
     over couplings π of uniform masses, where d are lengths of shortest paths (the
     number of nodes where there is none) and m the share of rounds in which colours
     differ. The search ends in a local minimum: neither a metric, nor is
-    :math:`e^{-\gamma d}` positive semidefinite. **Which minimum it finds depends on the
-    order of the nodes**, by which POT breaks ties: distances between graphs of MUTAG
-    change by 5% on average when nodes are shuffled.
+    :math:`e^{-\gamma d}` positive semidefinite. **The minimum depends on the order of
+    the nodes**, by which POT breaks ties: distances between graphs of MUTAG change by
+    5% on average when nodes are shuffled.
 
     Args:
         levels: Numbers of rounds R.
@@ -283,23 +284,23 @@ class FusedDistance(_Colours):
         names = rows.digests(), other.digests()
         out = np.zeros((len(self.levels), len(rows), len(other)))
         cuts = [pairwise(side.packed.node_ptr.tolist()) for side in (rows, other)]
-        places = [[slice(*pair) for pair in cut] for cut in cuts]
+        slices = [[slice(*pair) for pair in cut] for cut in cuts]
         for q, level in enumerate(self.levels):
-            for i, here in enumerate(places[0]):
-                for j, there in enumerate(places[1]):
+            for i, first in enumerate(slices[0]):
+                for j, second in enumerate(slices[1]):
                     if columns is None and j < i:
                         out[q, i, j] = out[q, j, i]
                         continue
                     cost = np.mean(
                         [
-                            (left[here, None] != right[None, there]).any(axis=2)
+                            (left[first, None] != right[None, second]).any(axis=2)
                             for left, right in rounds[: level + 1]
                         ],
                         axis=0,
                     )  # [n, m]
                     sides = lengths[0][i], lengths[1][j]
-                    if names[1][j] < names[0][i]:  # which minimum is found depends
-                        cost, sides = cost.T, sides[::-1]  # on which graph is first
+                    if names[1][j] < names[0][i]:  # the minimum depends on which
+                        cost, sides = cost.T, sides[::-1]  # graph comes first
                     out[q, i, j] = self._one(np.ascontiguousarray(cost), *sides)
         return out
 
@@ -308,10 +309,10 @@ class FusedDistance(_Colours):
             return 0.0 if len(left) == len(right) else 1.0 - self.alpha
         ot = require("ot", "kernels")
         weights = [np.full(len(side), 1 / len(side)) for side in (left, right)]
-        found = ot.gromov.fused_gromov_wasserstein2(
+        distance = ot.gromov.fused_gromov_wasserstein2(
             cost, left, right, *weights, loss_fun="square_loss", alpha=self.alpha
         )
-        return max(float(found), 0.0)
+        return max(float(distance), 0.0)
 
 
 @dataclass(frozen=True)
@@ -336,7 +337,7 @@ class ReturnDistance(GraphKernel):
     is_distance: ClassVar[bool] = True
 
     def fitted(self, graphs: KernelGraphs, scale: float | None = None) -> GraphKernel:
-        """Return the kernel with σ of some graphs."""
+        """Return the kernel with σ from some graphs."""
         if scale is None:
             returns = self._returns(graphs)
             step = max(1, len(returns) // _SAMPLE)
@@ -360,18 +361,18 @@ class ReturnDistance(GraphKernel):
         cross = self._means(rows, other)
         if columns is None:
             cross = (cross + cross.T) / 2  # to the last digit
-            own = [np.diag(cross)] * 2
+            norms = [np.diag(cross)] * 2
         else:
-            own = [
+            norms = [
                 np.array(
                     [
-                        self._means(one, one)[0, 0]
-                        for one in (side.subset([g]) for g in range(len(side)))
+                        self._means(graph, graph)[0, 0]
+                        for graph in (side.subset([g]) for g in range(len(side)))
                     ]
                 )
                 for side in (rows, other)
             ]
-        gap = np.maximum(np.add.outer(*own) - 2 * cross, 0.0)
+        gap = np.maximum(np.add.outer(*norms) - 2 * cross, 0.0)
         if columns is None:
             np.fill_diagonal(gap, 0.0)
         return np.sqrt(gap)[None]
@@ -382,19 +383,20 @@ class ReturnDistance(GraphKernel):
         scale = 2 * float(self.scale or 1.0) ** 2
         out = np.zeros((len(rows), len(columns)))
         for label in np.intersect1d(sides[0][2], sides[1][2]):
-            parts = []
+            matching = []
             for graphs, returns, labels in sides:
-                here = np.flatnonzero(labels == label)
-                owner = np.repeat(np.arange(len(graphs)), graphs.sizes)[here]
+                nodes = np.flatnonzero(labels == label)
+                owner = np.repeat(np.arange(len(graphs)), graphs.sizes)[nodes]
                 weight = 1 / graphs.sizes[owner]
-                shape = (len(graphs), here.size)
-                share = sp.csr_array((weight, (owner, np.arange(here.size))), shape)
-                parts.append((returns[here], share))
-            (left, own), (right, other) = parts
+                shape = (len(graphs), nodes.size)
+                share = sp.csr_array((weight, (owner, np.arange(nodes.size))), shape)
+                matching.append((returns[nodes], share))
+            (left, left_share), (right, right_share) = matching
             step = max(1, _CELLS // max(1, len(right)))
             for start in range(0, len(left), step):
                 near = np.exp(_squares(left[start : start + step], right) / -scale)
-                summed: Any = own[:, start : start + step] @ (other @ near.T).T
+                share = left_share[:, start : start + step]
+                summed: Any = share @ (right_share @ near.T).T
                 out += summed
         return out
 
@@ -455,23 +457,23 @@ class TangentKernel(GraphKernel):
             run_chunks(work, chunks, torch.get_num_threads())
             return np.cumsum(out, axis=1) if self.all_blocks else out
 
-        each = np.arange(count)
-        own = values(each, each)  # first, as pairs read what it finds of each graph
+        numbers = np.arange(count)
+        diagonal = values(numbers, numbers)  # first: fills spread, which pairs read
         if alone:
             first, second = np.triu_indices(count, 1)
-            found = np.zeros((count, count, blocks + 1))
-            found[first, second] = found[second, first] = values(first, second)
-            found[each, each] = own
+            table = np.zeros((count, count, blocks + 1))
+            table[first, second] = table[second, first] = values(first, second)
+            table[numbers, numbers] = diagonal
         else:
             width = count - len(rows)
             first, second = np.divmod(np.arange(len(rows) * width), width)
-            found = values(first, second + len(rows))
-            found = found.reshape(len(rows), width, blocks + 1)
-        return np.moveaxis(found[..., list(self.levels)], 2, 0)
+            table = values(first, second + len(rows))
+            table = table.reshape(len(rows), width, blocks + 1)
+        return np.moveaxis(table[..., list(self.levels)], 2, 0)
 
 
 def _cosine(values: Matrix, rows: Matrix, columns: Matrix) -> Matrix:
-    """Return values over the roots of those of each graph with itself; 0 where 0."""
+    """Return k(G, H) / sqrt(k(G, G) k(H, H)), or 0 where the root is 0."""
     size = np.sqrt(np.multiply.outer(rows, columns))
     out: Matrix = np.divide(values, size, out=np.zeros(size.shape), where=size > 0)
     return out
@@ -488,5 +490,5 @@ def _distances(graph: Graph) -> Matrix:
     """Return lengths of shortest paths, n where there is none, ``[n, n]``."""
     if not graph.num_nodes:
         return np.zeros((0, 0))
-    found: Matrix = sp.csgraph.shortest_path(graph.to_scipy(), unweighted=True)
-    return np.where(np.isfinite(found), found, graph.num_nodes)
+    lengths: Matrix = sp.csgraph.shortest_path(graph.to_scipy(), unweighted=True)
+    return np.where(np.isfinite(lengths), lengths, graph.num_nodes)

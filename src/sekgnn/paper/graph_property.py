@@ -1,9 +1,9 @@
-"""Graph properties: is it connected, how wide is it, what is its largest eigenvalue.
+"""Graph properties: connectedness, diameter and spectral radius.
 
-Graphs that are made here follow the recipe of the PNA benchmark (Corso et al. 2020,
-"Principal Neighbourhood Aggregation for Graph Nets"): ten families, slightly rewired,
-with the parameters of its published generator. The random numbers are not its own:
-these graphs have the same distribution, and are other graphs.
+Generated graphs follow the PNA benchmark (Corso et al. 2020, "Principal Neighbourhood
+Aggregation for Graph Nets"): ten families, slightly rewired, with the parameters of its
+published generator. The distribution is the same; the random numbers, and so the
+graphs, are not.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ Stack = NDArray[np.float64]
 Matrix = NDArray[np.bool_]
 Rng = np.random.Generator
 
-PARTS = ("train", "val", "test")
+SPLITS = ("train", "val", "test")
 VERSIONS = {"1234": "graph_property", "12345": "graph_property/seed12345"}
-"""The seeds with which the published generator was run."""
+"""Seeds of the published generator, and the files they made."""
 PER_SIZE = 512
 _KEEP = 0.9  # of the edges, when a graph is rewired
-_ENOUGH = 64  # graphs per size from which on the statistics are compared
+_ENOUGH = 64  # graphs per size for a comparison of statistics
 
 
 class GraphPropertyDataset(Collection[Graph]):
     """The multi-task benchmark of PNA (Corso et al. 2020): 5120, 640 and 1280 graphs.
 
     Training graphs have 15 to 24 nodes; those for validation and test 15 to 19, as the
-    published generator makes them. The files are read if they are there, otherwise
-    graphs of the same distribution are made here; :attr:`source` says which.
+    published generator makes them. The files are read if they exist, otherwise graphs
+    of the same distribution are generated; :attr:`source` says which.
 
     Targets are divided by their maximum over the training graphs, nothing is
     subtracted; raw values are ``targets * scale``. ``is_connected`` means connected
@@ -60,11 +60,12 @@ class GraphPropertyDataset(Collection[Graph]):
     the test MSE, one model per target.
 
     Args:
-        data_root: The data folder, which must then hold the files; by default what
-            ``SEKGNN_DATA`` names, and without one the graphs are generated.
-        version: Of the files: ``"1234"`` (PNA, GNN-AK; the mean of 101.1 edges in the
-            paper's table) or ``"12345"`` (the seed in SEK-GNN's code; mean 99.6).
-        seed: Of generated graphs; not used with the files.
+        data_root: The data folder, which must then hold the files; by default
+            ``SEKGNN_DATA``, and without that the graphs are generated.
+        version: Version of the files: ``"1234"`` (PNA, GNN-AK; the mean of 101.1 edges
+            in the paper's table) or ``"12345"`` (the seed in SEK-GNN's code; mean
+            99.6).
+        seed: Seed of generated graphs; unused with the files.
 
     Attributes:
         targets: Scaled graph targets, float32 ``[G, 3]``; columns ``target_names``.
@@ -78,9 +79,8 @@ class GraphPropertyDataset(Collection[Graph]):
         source: ``"file"`` or ``"generated"``.
 
     Raises:
-        DataNotFoundError: If ``data_root``, or the folder that ``SEKGNN_DATA`` names,
-            is missing.
-        GraphInputError: If a file is another one.
+        DataNotFoundError: If ``data_root`` or ``SEKGNN_DATA`` is missing.
+        GraphInputError: If a file has other contents.
 
     Example:
         >>> GraphPropertyDataset.generated(per_size=4)
@@ -105,7 +105,7 @@ class GraphPropertyDataset(Collection[Graph]):
         seed: int = 0,
     ) -> None:
         stem = VERSIONS[check_choice("version", version, VERSIONS)]
-        names = [f"{stem}/{part}" for part in PARTS]
+        names = [f"{stem}/{part}" for part in SPLITS]
         if not all(has_data_file(name, data_root) for name in names):
             self._generate(seed, PER_SIZE)
             return
@@ -124,20 +124,20 @@ class GraphPropertyDataset(Collection[Graph]):
 
     @classmethod
     def generated(cls, seed: int = 0, per_size: int = PER_SIZE) -> GraphPropertyDataset:
-        """Return graphs made here from a seed; needs no file.
+        """Return graphs generated from a seed; needs no file.
 
-        There are ``per_size`` training graphs of each size, and a quarter and a half as
-        many for validation and test.
+        There are ``per_size`` training graphs of each size, a quarter as many for
+        validation and half as many for test.
 
         Raises:
             ConfigError: If a number is too small.
         """
-        made = cls.__new__(cls)
-        made._generate(seed, per_size)
-        return made
+        dataset = cls.__new__(cls)
+        dataset._generate(seed, per_size)
+        return dataset
 
     def _generate(self, seed: int, per_size: int) -> None:
-        """Make graphs, features and targets from a seed."""
+        """Generate graphs, features and targets from a seed."""
         check_positive("per_size", per_size, 4)
         rng = np.random.default_rng(check_seed(seed))
         counts = (per_size, per_size // 4, per_size // 2)
@@ -165,31 +165,33 @@ class GraphPropertyDataset(Collection[Graph]):
     def _fill(
         self, graphs: list[Graph], lengths: list[int], x: Any, source: str
     ) -> None:
-        """Keep the graphs and what belongs to them."""
+        """Set the graphs, their features, split and source."""
         super().__init__(graphs)
         self.features, self.source = x, source
         self.split = Split.contiguous(*lengths)
 
-    def _check(self, **known: Any) -> None:
+    def _check(self, **expected: Any) -> None:
         """Compare the training graphs with the paper's table."""
         train = self[: self.split.sizes[0]]
         nodes, edges = [g.num_nodes for g in train], [g.num_edges for g in train]
-        check_statistics("graph_property", nodes, edges, **known)
+        check_statistics("graph_property", nodes, edges, **expected)
 
     def to_pyg(self, targets: Sequence[str] | str = GRAPH_PROPERTIES) -> list[Data]:
         """Return the graphs as PyG data; ``x`` is ``features``.
 
         Args:
-            targets: Graph targets, for ``y`` float32 ``[1, T]``, or node targets, for
-                ``y`` float32 ``[n, T]``; scaled.
+            targets: Graph targets (``y`` float32 ``[1, T]``) or node targets (``y``
+                float32 ``[n, T]``), scaled.
 
         Raises:
             ConfigError: If there is no such target.
-            GraphInputError: If graph and node targets are mixed, or none is named.
+            GraphInputError: If graph and node targets are mixed, or none is given.
         """
         names = [targets] if isinstance(targets, str) else list(targets)
-        known = (*GRAPH_PROPERTIES, *NODE_PROPERTIES)
-        columns = [known.index(check_choice("target", name, known)) for name in names]
+        available = (*GRAPH_PROPERTIES, *NODE_PROPERTIES)
+        columns = [
+            available.index(check_choice("target", name, available)) for name in names
+        ]
         of_nodes = [column >= len(GRAPH_PROPERTIES) for column in columns]
         if not names or any(of_nodes) != all(of_nodes):
             raise GraphInputError(
@@ -224,23 +226,23 @@ def graph_properties(graphs: Sequence[Graph]) -> NDArray[np.float64]:
         [[1.0, 2.0, 2.0], [0.0, 3.0, 2.0]]
     """
     out = np.zeros((len(graphs), 3))
-    for places, a in same_size_stacks(graphs):
+    for indices, a in same_size_stacks(graphs):
         if a.shape[1] == 0:
             continue
         distance = _distances(a)
         connected = np.isfinite(distance).all((1, 2))
         start = distance[:, 0]  # an edge within one layer closes an odd cycle
         odd = ((start[:, :, None] == start[:, None, :]) & (a > 0)).any((1, 2))
-        out[places, 0] = connected & odd
-        out[places, 1] = _finite(distance).max((1, 2))
-        out[places, 2] = np.linalg.eigvalsh(a)[:, -1]
+        out[indices, 0] = connected & odd
+        out[indices, 1] = _finite(distance).max((1, 2))
+        out[indices, 2] = np.linalg.eigvalsh(a)[:, -1]
     return out
 
 
 def node_properties(
     graphs: Sequence[Graph], features: NDArray[np.floating]
 ) -> NDArray[np.float64]:
-    """Return ``NODE_PROPERTIES`` of every node of every graph, one after the other.
+    """Return ``NODE_PROPERTIES`` of every node, graph by graph.
 
     - ``sssp``: distance to the source, 0 where it cannot be reached.
     - ``eccentricity``: the largest finite distance to another node.
@@ -248,7 +250,7 @@ def node_properties(
 
     Args:
         graphs: The graphs.
-        features: Per node, whether it is its graph's source, and its value; ``[N, 2]``.
+        features: Per node, whether it is the source, and its value; ``[N, 2]``.
 
     Shapes:
         - **output:** float64 :math:`(N, 3)`
@@ -262,10 +264,10 @@ def node_properties(
             f"features must have shape [{ptr[-1]}, 2], got {list(features.shape)}."
         )
     out = np.zeros((int(ptr[-1]), 3))
-    for places, a in same_size_stacks(graphs):
+    for indices, a in same_size_stacks(graphs):
         if a.shape[1] == 0:
             continue
-        rows = ptr[places][:, None] + np.arange(a.shape[1])  # [B, n]
+        rows = ptr[indices][:, None] + np.arange(a.shape[1])  # [B, n]
         source, value = np.moveaxis(features[rows].astype(np.float64), 2, 0)
         distance = _finite(_distances(a))
         at_source = distance[np.arange(len(a)), source.argmax(1)]
@@ -283,15 +285,15 @@ def _distances(a: Stack) -> Stack:
 
 
 def _finite(distance: Stack) -> Stack:
-    """Return the distances with 0 where there is no path."""
+    """Return distances with infinity replaced by 0."""
     return np.where(np.isfinite(distance), distance, 0.0)
 
 
 def benchmark_graph(n: int, rng: Rng) -> Matrix:
     """Return the matrix of a random graph on ``n >= 3`` nodes, none of them isolated.
 
-    A family is drawn from ``FAMILIES``, then graphs of it until one has no isolated
-    node after rewiring. Node names are shuffled.
+    A family is drawn from ``FAMILIES``, then graphs from it until one has no isolated
+    node after rewiring. Nodes are shuffled.
     """
     names = list(FAMILIES)
     weights = [FAMILIES[name][0] for name in names]
@@ -307,9 +309,9 @@ def _rewired(matrix: Matrix, rng: Rng) -> Matrix:
     """Drop some edges and add some others.
 
     The generator compares the sum s of two numbers from U[0, 1/2] with p = 0.9 for an
-    edge and with p = 0.1 e / r for a pair that is none (e edges, r other pairs, if
-    e <= r). It says that an edge then stays with probability p; but s is not uniform:
-    P(s < p) is 2 p² below 1/2 and 1 - 2 (1 - p)² above, so 2% of the edges go.
+    edge and with p = 0.1 e / r for a non-edge (e edges, r non-edges, if e <= r). Its
+    comments give p as the probability, but s is not uniform: P(s < p) is 2 p² below 1/2
+    and 1 - 2 (1 - p)² above, so 2% of the edges go.
     """
     n = matrix.shape[0]
     edges = matrix.sum() / 2
@@ -330,7 +332,7 @@ def _of_edges(n: int, u: NDArray[Any], v: NDArray[Any]) -> Matrix:
 
 
 def _near_square(n: int) -> tuple[int, int]:
-    """Return the factors of ``n`` that are closest, the smaller first."""
+    """Return the closest pair of factors of ``n``, the smaller first."""
     small = max(i for i in range(1, math.isqrt(n) + 1) if n % i == 0)
     return small, n // small
 
@@ -360,7 +362,7 @@ def _caveman(n: int, rng: Rng) -> Matrix:
 
 
 def _power_law_tree(n: int, rng: Rng) -> Matrix:
-    """Return a path with leaves whose degrees follow a power law with exponent 3.
+    """Return a path with leaves; degrees follow a power law with exponent 3.
 
     Degrees are replaced at random until they sum to 2 n - 2.
     """
@@ -405,7 +407,7 @@ def _lobster(n: int, rng: Rng) -> Matrix:
 
 
 def _legs(n: int, spine: int, inner: int, rng: Rng) -> Matrix:
-    """Hang nodes up to ``inner`` on a path of ``spine``, and the rest on those."""
+    """Attach nodes up to ``inner`` to a path of ``spine``, the rest to those."""
     first = rng.integers(spine, size=inner - spine)
     second = rng.integers(spine, inner, size=n - inner)
     parents = np.concatenate([np.arange(spine - 1), first, second])
@@ -424,7 +426,7 @@ FAMILIES: dict[str, tuple[float, Callable[[int, Rng], Matrix]]] = {
     "caterpillar": (0.1, _caterpillar),
     "lobster": (0.1, _lobster),
 }
-"""Probability and maker of each family; a maker gives the graph before rewiring."""
+"""Probability of each family, and its generator before rewiring."""
 
 
 @register_dataset("graph_property")
@@ -435,17 +437,17 @@ def graph_property_task(
     generated: bool = False,
     data_root: str | os.PathLike[str] | None = None,
 ) -> GraphTask:
-    """Return properties of graphs, or of nodes, generated or from files.
+    """Return properties of graphs or nodes, generated or from files.
 
     Raises:
-        ConfigError: If no target is named, or there is no such property.
+        ConfigError: If no target is given, or there is no such property.
     """
     if generated:
         dataset = GraphPropertyDataset.generated(seed)
     else:
         dataset = GraphPropertyDataset(data_root, seed=seed)
-    known = (*GRAPH_PROPERTIES, *NODE_PROPERTIES)
-    names = choose_targets("graph_property", target, known)
+    available = (*GRAPH_PROPERTIES, *NODE_PROPERTIES)
+    names = choose_targets("graph_property", target, available)
     return numbers_task(
         dataset.to_pyg(names),
         names,

@@ -49,12 +49,13 @@ class Targets(NamedTuple):
 def known_values(
     model: KernelMachine, batches: Iterable[Any], kernel: GraphKernel
 ) -> KnownValues:
-    """Return the values of a kernel between all graphs of a loader."""
+    """Return the kernel between all graphs of a loader."""
     graphs = KernelGraphs.join([model.read(model.prepare(b)) for b in batches])
     digests = graphs.digests()
-    place = {digest: i for i, digest in enumerate(dict.fromkeys(digests))}
+    index = {digest: i for i, digest in enumerate(dict.fromkeys(digests))}
     first = {digest: i for i, digest in reversed([*enumerate(digests)])}
-    return KnownValues(place, kernel.between(graphs.subset([first[d] for d in place])))
+    distinct = graphs.subset([first[digest] for digest in index])
+    return KnownValues(index, kernel.between(distinct))
 
 
 def fit_kernel(
@@ -62,37 +63,37 @@ def fit_kernel(
     objective: Objective,
     train: Iterable[Any],
     val: Iterable[Any],
-    known: Callable[[GraphKernel], KnownValues],
+    kernel_values: Callable[[GraphKernel], KnownValues],
 ) -> None:
     """Choose the parameters and solve.
 
-    Without validation batches the parameters are chosen in a cross-validation inside
-    the training graphs. ``known`` gives the values between these graphs at least; the
-    model keeps them, but not in its file.
+    Without validation batches the parameters are chosen by cross-validation on the
+    training graphs. ``kernel_values`` returns the values between at least these graphs;
+    the model keeps them in memory, not in its file.
     """
     graphs, targets = _read(model, objective, train)
-    everything, wanted = graphs, targets
-    own = rows = np.arange(len(graphs))
+    all_graphs, all_targets = graphs, targets
+    train_rows = rows = np.arange(len(graphs))
     is_classes = objective.link == "softmax"
     inner = [
         (np.flatnonzero(~held_out), np.flatnonzero(held_out))
         for held_out in inner_folds(targets.y if is_classes else rows)
     ]
     if len(batches := list(val)):
-        more, others = _read(model, objective, batches)
-        everything = KernelGraphs.join([graphs, more])
-        wanted = Targets(
-            *(np.concatenate(pair) for pair in zip(targets, others, strict=True))
+        val_graphs, val_targets = _read(model, objective, batches)
+        all_graphs = KernelGraphs.join([graphs, val_graphs])
+        all_targets = Targets(
+            *(np.concatenate(pair) for pair in zip(targets, val_targets, strict=True))
         )
-        inner = [(own, np.arange(len(graphs), len(everything)))]
+        inner = [(train_rows, np.arange(len(graphs), len(all_graphs)))]
     kernel = model.kernel().fitted(graphs)
-    model.known = known(kernel)
+    model.known = kernel_values(kernel)
     model.scale.fill_(getattr(kernel, "scale", 1.0))
-    values = model.known.find(everything, everything)
-    assert values is not None  # as all graphs are known
+    values = model.known.find(all_graphs, all_graphs)
+    assert values is not None  # all graphs were seen
     machine = _Classes() if is_classes else _Numbers(objective.loss == "mse")
-    level, gamma, c = _choose(model, machine, values, wanted, inner, own)
-    matrix = model.shape(values[level], gamma)[np.ix_(own, own)]
+    level, gamma, c = _choose(model, machine, values, all_targets, inner, train_rows)
+    matrix = model.shape(values[level], gamma)[np.ix_(train_rows, train_rows)]
     used, coef, intercept = machine.solve(matrix, targets, c)
     model.gamma.fill_(gamma)
     model.chosen.fill_(model.kernel().levels[level])
@@ -107,15 +108,15 @@ def _choose(
     inner: Sequence[Rows],
     training: NDArray[np.int64],
 ) -> tuple[int, float, float]:
-    """Return the level, γ and C with the best mean score; of equal ones the first."""
-    given = model.options.svm_c
-    penalties = machine.penalties if given is None else (given,)
+    """Return the level, γ and C with the best mean score; the first of equal ones."""
+    svm_c = model.options.svm_c
+    penalties = machine.penalties if svm_c is None else (svm_c,)
     scores: dict[tuple[int, float, float], float] = {}
     for level, table in enumerate(values):
         for gamma in _gammas(model, table[np.ix_(training, training)]):
             matrix = model.shape(table, gamma)
-            each = [machine.scores(matrix, targets, rows, penalties) for rows in inner]
-            for c, score in zip(penalties, np.mean(each, axis=0), strict=True):
+            folds = [machine.scores(matrix, targets, rows, penalties) for rows in inner]
+            for c, score in zip(penalties, np.mean(folds, axis=0), strict=True):
                 scores[level, gamma, c] = float(score)
     return max(scores, key=scores.__getitem__)
 
@@ -140,25 +141,25 @@ class _Classes:
     ) -> list[float]:
         """Return the accuracy on the second rows for every C."""
         train, test = rows
-        known, asked = targets.rows(train), targets.rows(test)
-        own, other = matrix[np.ix_(train, train)], matrix[np.ix_(test, train)]
-        if np.unique(known.y).size < 2:
-            found = [known.y[:1]] * len(penalties)
+        fitted, judged = targets.rows(train), targets.rows(test)
+        inner, cross = matrix[np.ix_(train, train)], matrix[np.ix_(test, train)]
+        if np.unique(fitted.y).size < 2:
+            labels = [fitted.y[:1]] * len(penalties)
         else:
-            found = [_svm(own, known, c).predict(other) for c in penalties]
-        return [float(np.average(y == asked.y, weights=asked.weight)) for y in found]
+            labels = [_svm(inner, fitted, c).predict(cross) for c in penalties]
+        return [float(np.average(y == judged.y, weights=judged.weight)) for y in labels]
 
     def solve(self, matrix: Matrix, targets: Targets, c: float) -> Solution:
         svm = _svm(matrix, targets, c)
         classes = len(svm.classes_)
-        dual, own = svm.dual_coef_, targets.y[svm.support_]
+        dual, labels = svm.dual_coef_, targets.y[svm.support_]
         if classes == 2:
             return svm.support_, dual.T, svm.intercept_
         columns = []
         for i in range(classes):
             for j in range(i + 1, classes):
-                column = np.where(own == i, dual[j - 1], 0.0)
-                columns.append(np.where(own == j, dual[i], column))
+                column = np.where(labels == i, dual[j - 1], 0.0)
+                columns.append(np.where(labels == j, dual[i], column))
         return svm.support_, np.stack(columns, axis=1), svm.intercept_
 
 
@@ -176,45 +177,45 @@ class _Numbers:
         """Return minus the mean loss on the second rows for every C."""
         total = np.zeros(len(penalties))
         for target in range(targets.y.shape[1]):
-            here, there = (part[targets.mask[part, target]] for part in rows)
-            if not (here.size and there.size):
+            train, test = (side[targets.mask[side, target]] for side in rows)
+            if not (train.size and test.size):
                 continue
-            solve = _ridge(matrix[np.ix_(here, here)], targets.rows(here), target)
-            across, y = matrix[np.ix_(there, here)], targets.y[there, target]
+            solve = _ridge(matrix[np.ix_(train, train)], targets.rows(train), target)
+            across, y = matrix[np.ix_(test, train)], targets.y[test, target]
             for i, (coef, shift) in enumerate(map(solve, penalties)):
                 error = np.abs(across @ coef + shift - y)
                 loss = error**2 if self.squared else error
-                total[i] -= np.average(loss, weights=targets.weight[there])
+                total[i] -= np.average(loss, weights=targets.weight[test])
         return [float(score) for score in total]
 
     def solve(self, matrix: Matrix, targets: Targets, c: float) -> Solution:
         coef, shift = np.zeros(targets.y.shape), np.zeros(targets.y.shape[1])
         for target in range(targets.y.shape[1]):
-            here = np.flatnonzero(targets.mask[:, target])
-            if here.size:
-                solve = _ridge(matrix[np.ix_(here, here)], targets.rows(here), target)
-                coef[here, target], shift[target] = solve(c)
+            rows = np.flatnonzero(targets.mask[:, target])
+            if rows.size:
+                solve = _ridge(matrix[np.ix_(rows, rows)], targets.rows(rows), target)
+                coef[rows, target], shift[target] = solve(c)
         used = np.flatnonzero(targets.mask.any(axis=1))
         return used, coef[used], shift
 
 
 def _svm(matrix: Matrix, targets: Targets, c: float) -> Any:
-    """Return a support vector machine, fitted."""
-    from sklearn.svm import SVC  # takes a while
+    """Return a fitted support vector machine."""
+    from sklearn.svm import SVC  # slow to import
 
     svm = SVC(C=c / _size(matrix), kernel="precomputed", break_ties=True)
     return svm.fit(matrix, targets.y, sample_weight=targets.weight)
 
 
 def _size(matrix: Matrix) -> float:
-    """Return the mean of the kernel of a graph with itself, 1 if that is 0."""
+    """Return the mean of k(G, G), or 1 if that is 0."""
     return float(matrix.diagonal().mean()) or 1.0
 
 
 def _ridge(
     matrix: Matrix, targets: Targets, target: int
 ) -> Callable[[float], tuple[Matrix, float]]:
-    """Return what gives coefficients and shift of a target for C."""
+    """Return a function from C to the coefficients and shift of a target."""
     root, y = np.sqrt(targets.weight), targets.y[:, target]
     mean, size = float(np.average(y, weights=targets.weight)), _size(matrix)
     sizes, axes = np.linalg.eigh(root[:, None] * matrix * root)
@@ -230,8 +231,8 @@ def _ridge(
 def _read(
     model: KernelMachine, objective: Objective, batches: Iterable[Any]
 ) -> tuple[KernelGraphs, Targets]:
-    """Return the graphs of a loader and what to learn of them."""
-    graphs, parts = [], []
+    """Return the graphs of a loader and their targets."""
+    graphs, targets = [], []
     for batch in batches:
         graphs.append(model.read(model.prepare(batch)))
         weight = objective.weights(batch.y, row_weights(batch, model.level))
@@ -240,6 +241,6 @@ def _read(
         y = batch.y
         if objective.link == "none":
             y = objective.wanted(y.double())
-        parts.append(Targets(y.numpy(), batch[Y_MASK].numpy(), weight[:, 0].numpy()))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        targets.append(Targets(y.numpy(), batch[Y_MASK].numpy(), weight[:, 0].numpy()))
+    columns = [np.concatenate(column) for column in zip(*targets, strict=True)]
     return KernelGraphs.join(graphs), Targets(*columns)

@@ -47,16 +47,16 @@ class KernelMachine(GraphModel):
 
     .. math:: o_p(G) = \sum_{s} \alpha_{sp}\, k(G, G_s) + b_p
 
-    over the training graphs :math:`G_s` that count, which are kept as they are. For
-    numbers p are the targets. For C classes p are the pairs of them, whose votes give
-    an output per class, ties broken by the sums of :math:`o_p`, as scikit-learn's
-    ``SVC(break_ties=True)`` does; for two classes the outputs are :math:`\mp o / 2`.
-    Outputs are margins: they order graphs, and softmax makes numbers of them that are
-    no calibrated probabilities.
+    over the support graphs :math:`G_s`, which are stored. In regression p runs over the
+    targets. With C classes p runs over pairs of classes, whose votes give an output per
+    class, ties broken by the sums of :math:`o_p`, as in scikit-learn's
+    ``SVC(break_ties=True)``; for two classes the outputs are :math:`\mp o / 2`.
+    Outputs are margins: they rank graphs, but their softmax is not a calibrated
+    probability.
 
     C, γ of :math:`e^{-\gamma d}` and the kernel's own parameter are chosen on
-    validation graphs, or in a cross-validation inside the training graphs. Edge
-    features are not read; rows of node features are labels that are equal or not.
+    validation graphs, or by cross-validation on the training graphs. Edge features are
+    ignored; a row of node features is a label.
 
     Attributes:
         known: Values of the kernel that need not be computed again, if any.
@@ -81,7 +81,7 @@ class KernelMachine(GraphModel):
     known: KnownValues | None = None
 
     def encoders(self, options: KernelOptions) -> list[nn.Module]:
-        """Return no branch, but make room for graphs."""
+        """Register empty buffers for graphs; there is no branch."""
         if self.level == "node":
             raise ConfigError(
                 f"model {self.name!r} compares graphs and has no outputs of nodes; "
@@ -97,12 +97,12 @@ class KernelMachine(GraphModel):
         self.register_buffer("scale", torch.tensor(1.0))
         self.register_buffer("chosen", torch.tensor(-1))
         self.register_buffer("link", torch.tensor(0))
-        self.kernel()  # raises what is wrong with its options
+        self.kernel()  # checks its options
         return []
 
     @abstractmethod
     def kernel(self) -> GraphKernel:
-        """Return the kernel with all values of its parameter that are tried."""
+        """Return the kernel with all values of its parameter to try."""
 
     def fitted_kernel(self, *, all_levels: bool = False) -> GraphKernel:
         """Return the kernel as fitted, with the chosen value of its parameter alone."""
@@ -113,7 +113,7 @@ class KernelMachine(GraphModel):
 
     @property
     def graphs(self) -> KernelGraphs:
-        """The training graphs that count, S of them."""
+        """The S support graphs: training graphs with coefficients."""
         arrays = [t.cpu().numpy() for t in (self.node_ptr, self.indptr, self.indices)]
         packed = PackedGraphs(*arrays)  # checked: they may be those of a model file
         x = self.x.double().cpu().numpy()
@@ -126,10 +126,10 @@ class KernelMachine(GraphModel):
         return self.coef.numel() + self.intercept.numel()
 
     def check_task(self, link: Link, num_graphs: int) -> None:
-        """Refuse several labels per graph, and matrices that do not fit in memory.
+        """Refuse multilabel tasks and matrices that do not fit in memory.
 
         Raises:
-            ConfigError: If there are labels that do not exclude each other.
+            ConfigError: If the task is multilabel.
             GraphInputError: If the matrix would be too large.
         """
         if link == "sigmoid":
@@ -153,16 +153,16 @@ class KernelMachine(GraphModel):
         every: Iterable[Any],
         kept: dict[Any, Any],
     ) -> None:
-        """Choose the parameters and solve; values of kernels are found once."""
+        """Choose the parameters and solve; kernels are computed once."""
 
-        def known(kernel: GraphKernel) -> KnownValues:
+        def kernel_values(kernel: GraphKernel) -> KnownValues:
             if kernel not in kept:
                 kept.clear()  # such matrices are large
                 kept[kernel] = known_values(self, every, kernel)
             values: KnownValues = kept[kernel]
             return values
 
-        fit_kernel(self, objective, train, val, known)
+        fit_kernel(self, objective, train, val, kernel_values)
 
     def read(self, inputs: GraphInputs) -> KernelGraphs:
         """Return the graphs of a batch."""
@@ -176,27 +176,27 @@ class KernelMachine(GraphModel):
         return KernelGraphs(packed, x)
 
     def compute(self, inputs: GraphInputs) -> Tensor:
-        """Return the output from prepared tensors; computed on the CPU."""
+        """Return the output for prepared tensors; computed on the CPU."""
         graphs = self.read(inputs)
-        found = torch.from_numpy(self.values(graphs)).to(self.coef)
-        out = found @ self.coef + self.intercept
+        values = torch.from_numpy(self.values(graphs)).to(self.coef)
+        out = values @ self.coef + self.intercept
         return out if self.link == 0 else votes(out, self.out_channels)
 
     def values(self, graphs: KernelGraphs) -> NDArray[np.float64]:
-        """Return the kernel of graphs with those that count, ``[G, S]``."""
-        own = self.graphs
-        if not len(own) or not len(graphs):
-            return np.zeros((len(graphs), len(own)))
-        found = None if self.known is None else self.known.find(graphs, own)
-        if found is None:
-            found = self.fitted_kernel().between(graphs, own)[0]
+        """Return the kernel between graphs and support graphs, ``[G, S]``."""
+        support = self.graphs
+        if not len(support) or not len(graphs):
+            return np.zeros((len(graphs), len(support)))
+        values = None if self.known is None else self.known.find(graphs, support)
+        if values is None:
+            values = self.fitted_kernel().between(graphs, support)[0]
         else:
-            found = found[self.kernel().levels.index(int(self.chosen))]
-        return self.shape(found, float(self.gamma))
+            values = values[self.kernel().levels.index(int(self.chosen))]
+        return self.shape(values, float(self.gamma))
 
-    def shape(self, found: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
-        """Return the kernel of what :meth:`GraphKernel.between` found."""
-        return np.exp(-gamma * found) if self.kernel().is_distance else found
+    def shape(self, values: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
+        """Return the kernel from the values of :meth:`GraphKernel.between`."""
+        return np.exp(-gamma * values) if self.kernel().is_distance else values
 
     def set_solution(
         self,
@@ -205,7 +205,7 @@ class KernelMachine(GraphModel):
         intercept: NDArray[np.float64],
         link: Link,
     ) -> None:
-        """Take the graphs that count, ``[S, P]`` coefficients and ``[P]`` shifts."""
+        """Set support graphs, coefficients ``[S, P]`` and shifts ``[P]``."""
         packed = graphs.packed
         for name, array in (
             ("node_ptr", packed.node_ptr),
@@ -221,18 +221,18 @@ class KernelMachine(GraphModel):
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, *rest: Any
     ) -> None:
-        """Load graphs of whatever number and size."""
+        """Load any number of graphs of any size."""
         for name in self.data_sized:
-            value, own = state_dict.get(prefix + name), getattr(self, name)
-            if value is not None and value.dim() == own.dim():
-                setattr(self, name, own.new_empty(value.shape))
+            value, buffer = state_dict.get(prefix + name), getattr(self, name)
+            if value is not None and value.dim() == buffer.dim():
+                setattr(self, name, buffer.new_empty(value.shape))
         super()._load_from_state_dict(state_dict, prefix, *rest)
         if not self._is_sound():
             errors: list[str] = rest[-1]
             errors.append("these tensors are not the graphs of a kernel machine")
 
     def _is_sound(self) -> bool:
-        """Tell whether the tensors describe graphs, and fit together."""
+        """Return whether the tensors describe graphs and fit together."""
         nodes, rows = self.node_ptr, self.indptr
         if not (len(nodes) and len(rows)):
             return False
@@ -252,12 +252,12 @@ class KernelMachine(GraphModel):
         graph = torch.repeat_interleave(graph, rows.diff())
         low, high = nodes[:-1][graph], nodes[1:][graph]
         inside = bool(((self.indices >= low) & (self.indices < high)).all())
-        known = not graphs or int(self.chosen) in self.kernel().levels
-        return inside and known and 0 <= int(self.link) < 2
+        valid_level = not graphs or int(self.chosen) in self.kernel().levels
+        return inside and valid_level and 0 <= int(self.link) < 2
 
 
 def votes(out: Tensor, classes: int) -> Tensor:
-    """Return an output per class of decisions between pairs of classes.
+    """Return an output per class from decisions between pairs of classes.
 
     Args:
         out: ``[G, P]``, pairs (0, 1), (0, 2), ..., (1, 2), ...; positive for the first
@@ -310,9 +310,9 @@ class WWL(KernelMachine):
 class FGW(KernelMachine):
     """SVM on fused Gromov-Wasserstein distances (Vayer et al., 2019).
 
-    The distance is :class:`~sekgnn.paper.graph_kernels.FusedDistance`. Each takes a
-    search of its own, so the number of rounds is 2 if it is not given. It ends in a
-    local minimum that depends on the order of the nodes, and so do predictions.
+    The distance is :class:`~sekgnn.paper.graph_kernels.FusedDistance`. Every number of
+    rounds needs another search, so the default is 2. The search ends in a local minimum
+    that depends on the order of the nodes, and so do predictions.
     """
 
     options: FGWOptions
@@ -361,6 +361,6 @@ class GNTK(KernelMachine):
         )
 
 
-def _levels(given: int | None, tried: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the one value that was given, or those to choose from."""
-    return tried if given is None else (given,)
+def _levels(level: int | None, defaults: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the given level, or the defaults to choose from."""
+    return defaults if level is None else (level,)

@@ -1,4 +1,4 @@
-"""Layers one after the other, as message passing networks have them."""
+"""A stack of message passing layers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class LayerStack(nn.Module):
     With ``jump="last"`` the last one is followed by dropout alone.
 
     Args:
-        in_channels: Width of x; 0 for none, which gives all nodes one learned vector.
+        in_channels: Width of x; 0 gives all nodes one learned vector.
         options: Width, depth, normalisation, dropout, jumping knowledge.
-        make_layer: From the width of the input to a layer, which is called with all
-            representations so far, the last one at the end, and the inputs.
-        embed: Bring x to the hidden width first.
+        make_layer: Returns a layer for an input width; the layer is called with all
+            representations so far, the latest last, and the inputs.
+        embed: Map x to the hidden width first.
     """
 
     def __init__(

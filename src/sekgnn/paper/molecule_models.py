@@ -28,9 +28,9 @@ class MPNN(GraphModel):
     .. math:: m_v = \mathrm{ReLU}\Big(b + \sum_{u \in N(v)} A(e_{uv})\, h_u\Big), \quad
               h'_v = \mathrm{GRU}(m_v, h_v)
 
-    with a network A from the features of a bond to a matrix, the same weights in all
+    with a network A from the features of a bond to a matrix, shared by all
     ``num_layers`` rounds, and PyG's ``Set2Set`` as readout. Without edge features A is
-    one learned matrix. As PyG's ``NNConv``, but bonds of equal features share one
+    one learned matrix. Like PyG's ``NNConv``, but bonds with equal features share one
     matrix, so that their messages are one product.
     """
 
@@ -39,7 +39,7 @@ class MPNN(GraphModel):
 
 
 class _GatedMessages(nn.Module):
-    """Rounds of messages whose matrices depend on edges, and a GRU."""
+    """Rounds of messages with a matrix per edge, and a GRU."""
 
     def __init__(
         self, in_channels: int, options: ModelOptions, edge_channels: int
@@ -71,7 +71,7 @@ class _GatedMessages(nn.Module):
         h: Tensor = self.embedding(inputs.x, inputs.num_nodes).relu()
         bonds = None
         if self.reads_edges:
-            assert inputs.edges is not None  # as graph_inputs has seen to it
+            assert inputs.edges is not None  # checked by graph_inputs
             bonds = _bonds(inputs.edges, self.matrices, h.size(1))
         for _ in range(self.rounds):
             if bonds is None:
@@ -84,20 +84,20 @@ class _GatedMessages(nn.Module):
 
 
 class _Bonds(NamedTuple):
-    """The bonds of a batch, those of equal features one after the other.
+    """The bonds of a batch, grouped by equal features.
 
     Attributes:
-        matrices: A of every kind of features, ``[D, C, C]``.
-        sizes: Bonds of every kind, D numbers.
-        sender: The node u of every bond, kind by kind, int64 ``[M_1]``.
-        place: Where every bond stands in that order, int64 ``[M_1]``.
+        matrices: A of every group, ``[D, C, C]``.
+        sizes: Bonds per group, D numbers.
+        sender: The node u of every bond, group by group, int64 ``[M_1]``.
+        rank: Position of every bond in that order, int64 ``[M_1]``.
         receivers: The matrix of nodes and the bonds that they receive, ``[N, M_1]``.
     """
 
     matrices: Tensor
     sizes: list[int]
     sender: Tensor
-    place: Tensor
+    rank: Tensor
     receivers: Csr
 
     def messages(self, h: Tensor) -> Tensor:
@@ -106,9 +106,9 @@ class _Bonds(NamedTuple):
         if len(self.sizes) == len(senders):  # no two are equal
             sent = torch.bmm(senders.unsqueeze(1), self.matrices).squeeze(1)
         else:
-            parts = zip(torch.split(senders, self.sizes), self.matrices, strict=True)
-            sent = torch.cat([part @ matrix for part, matrix in parts])
-        return csr_sum(sent.index_select(0, self.place), self.receivers)
+            groups = zip(torch.split(senders, self.sizes), self.matrices, strict=True)
+            sent = torch.cat([group @ matrix for group, matrix in groups])
+        return csr_sum(sent.index_select(0, self.rank), self.receivers)
 
 
 def _bonds(edges: EdgeFeatures, matrices: nn.Module, channels: int) -> _Bonds:
@@ -125,7 +125,7 @@ def _bonds(edges: EdgeFeatures, matrices: nn.Module, channels: int) -> _Bonds:
 
 
 class _Space(NamedTuple):
-    """All pairs of different nodes of the same graph, and how far apart they are.
+    """All pairs of different nodes of the same graph, and their distances.
 
     Attributes:
         column: The node j of every pair (i, j), int64 ``[P]``.
@@ -145,10 +145,10 @@ class DTNN(GraphModel):
     .. math:: c'_i = c_i + \sum_{j \neq i} \tanh\big(W [(W_1 c_j + b_1) \circ
               (W_2 \hat d_{ij} + b_2)]\big)
 
-    over all pairs of atoms, bonded or not, with the same weights in all ``num_layers``
-    rounds; :math:`\hat d_{ij}` are Gaussians of the distance, 100 centres from -1 to 18
-    as in MoleculeNet, as wide as they are apart; an atom gives :math:`\tanh(V c_i + b)`
-    to the readout.
+    over all pairs of atoms, bonded or not, with weights shared by all ``num_layers``
+    rounds; :math:`\hat d_{ij}` are Gaussians of the distance, with 100 centres from -1
+    to 18 as in MoleculeNet and their spacing as width; the readout takes
+    :math:`\tanh(V c_i + b)` of every atom.
 
     Reads positions of the nodes, ``pos`` ``[N, 3]`` in Å.
     """
@@ -174,7 +174,7 @@ class DTNN(GraphModel):
         others = row != column
         row, column = row[others], column[others]
         starts = torch.cat([ptr[:1], (width - 1).cumsum(0)])
-        # a square root has no gradient at 0, and none is needed
+        # no gradient is needed, and at 0 the square root has none
         far = (pos[row] - pos[column]).square().sum(1).sqrt()  # [P]
         centres = torch.linspace(
             NEAREST, FARTHEST, NUM_DISTANCES, dtype=pos.dtype, device=pos.device
@@ -222,14 +222,14 @@ def _positions(data: Any, place: str) -> Tensor:
     pos = data[fields.POSITIONS] if fields.POSITIONS in data else None
     if pos is None:
         raise GraphInputError(
-            f"{place} has no {fields.POSITIONS!r}: dtnn reads positions of nodes in "
-            "space, as QM9 and PyG's datasets of molecules have them; choose mpnn, "
-            "which does not."
+            f"{place} has no {fields.POSITIONS!r}: dtnn needs positions of nodes in "
+            "space, as in QM9 and PyG's datasets of molecules; choose mpnn, which does "
+            "not."
         )
     if tuple(pos.shape) != (int(data.num_nodes), 3):
         raise GraphInputError(
             f"{place}: {fields.POSITIONS} must have shape [{int(data.num_nodes)}, 3], "
             f"got {list(pos.shape)}."
         )
-    found: Tensor = pos
-    return found
+    positions: Tensor = pos
+    return positions

@@ -1,4 +1,4 @@
-"""Pairs and triples of nodes as nodes of a graph of their own, for k-GNNs."""
+"""Pairs and triples of nodes as the nodes of a graph, for k-GNNs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ class NodeSets(NamedTuple):
     """Sets of two or three nodes of the same graph, graph by graph.
 
     Attributes:
-        nodes: The members, in rising order, int64 ``[S, k]``.
-        parts: What a set is made of: its nodes, or of a triple its three pairs.
-        num_edges: How many edges a set has, int64 ``[S]``.
-        edge_index: Neighbours: two sets that differ in two adjacent nodes, int64 ``[2,
-            E]``.
+        nodes: The nodes of a set, ascending, int64 ``[S, k]``.
+        components: The nodes of a pair, or the three pairs of a triple.
+        num_edges: Edges within a set, int64 ``[S]``.
+        edge_index: Pairs of sets that differ in two adjacent nodes, int64 ``[2, E]``.
     """
 
     nodes: Tensor
-    parts: Tensor
+    components: Tensor
     num_edges: Tensor
     edge_index: Tensor
 
@@ -60,51 +59,54 @@ def pairs_of(hops: Csr, graphs: Csr) -> NodeSets:
     receiver, sender = hops.pairs(1)
     _, joined = find(receiver * n + sender, a * n + b)
     near, edges = hops.hop(1), []
-    for kept, left in ((a, b), (b, a)):
-        place, entry = expand(near.indptr, left)
+    for fixed, replaced in ((a, b), (b, a)):
+        pair, entry = expand(near.indptr, replaced)
         new = near.indices[entry].long()
-        other = new != kept[place]
-        place, new = place[other], new[other]
-        low, high = torch.minimum(kept[place], new), torch.maximum(kept[place], new)
+        other = new != fixed[pair]
+        pair, new = pair[other], new[other]
+        low, high = torch.minimum(fixed[pair], new), torch.maximum(fixed[pair], new)
         at, _ = find(a * n + b, low * n + high)
-        edges.append(torch.stack([at, place]))
+        edges.append(torch.stack([at, pair]))
     return NodeSets(nodes, nodes, joined.long(), torch.cat(edges, dim=1))
 
 
 def triples_of(hops: Csr, pairs: NodeSets) -> NodeSets:
-    """Return the connected triples of nodes; their parts are places among ``pairs``.
+    """Return the connected triples of nodes; components are indices into ``pairs``.
 
     Args:
         hops: The edges, as one hop of a batch.
-        pairs: All pairs, of :func:`pairs_of`.
+        pairs: All pairs, from :func:`pairs_of`.
 
     Example:
         >>> from sekgnn.nn import hop_csr
         >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
         >>> hops = hop_csr(path, torch.ones(4).long(), 3, 1)
         >>> triples = triples_of(hops, pairs_of(hops, membership(torch.tensor([0, 3]))))
-        >>> triples.nodes.tolist(), triples.parts.tolist(), triples.num_edges.tolist()
-        ([[0, 1, 2]], [[0, 1, 2]], [2])
+        >>> triples.nodes.tolist(), triples.num_edges.tolist()
+        ([[0, 1, 2]], [2])
+        >>> triples.components.tolist()
+        [[0, 1, 2]]
     """
     n, near = hops.num_nodes, hops.hop(1)
-    centre, one = hops.pairs(1)
-    place, entry = expand(near.indptr, centre)
+    centre, neighbour = hops.pairs(1)
+    position, entry = expand(near.indptr, centre)
     other = near.indices[entry].long()
-    rows = torch.stack([centre[place], one[place], other], dim=1)[one[place] < other]
+    centre, neighbour = centre[position], neighbour[position]
+    rows = torch.stack([centre, neighbour, other], dim=1)[neighbour < other]
     pair_keys = pairs.nodes[:, 0] * n + pairs.nodes[:, 1]
 
     def keys_of(rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the triples in rising order, and a number for each."""
+        """Return the triples with ascending nodes, and a key for each."""
         rows = rows.sort(1).values
-        at, _ = find(pair_keys, rows[:, 0] * n + rows[:, 1])
-        return rows, at * n + rows[:, 2]
+        pair, _ = find(pair_keys, rows[:, 0] * n + rows[:, 1])
+        return rows, pair * n + rows[:, 2]
 
     rows, keys = keys_of(rows)
     keys, order = keys.sort(stable=True)
     new = torch.ones_like(keys, dtype=torch.bool)
     new[1:] = keys[1:] != keys[:-1]
     nodes, keys = rows[order][new], keys[new]  # pairs, and so triples, graph by graph
-    parts = torch.stack(
+    components = torch.stack(
         [
             find(pair_keys, nodes[:, i] * n + nodes[:, j])[0]
             for i, j in ((0, 1), (0, 2), (1, 2))
@@ -113,13 +115,13 @@ def triples_of(hops: Csr, pairs: NodeSets) -> NodeSets:
     )
     edges = []
     for i in range(3):
-        place, entry = expand(near.indptr, nodes[:, i])
-        changed = nodes[place]
-        fresh = (changed != near.indices[entry].long().unsqueeze(1)).all(1)
+        position, entry = expand(near.indptr, nodes[:, i])
+        changed = nodes[position]
+        is_new = (changed != near.indices[entry].long().unsqueeze(1)).all(1)
         changed[:, i] = near.indices[entry].long()
-        place, changed = place[fresh], changed[fresh]
-        _, wanted = keys_of(changed)
-        at, found = find(keys, wanted)
-        edges.append(torch.stack([at[found], place[found]]))
-    count = pairs.num_edges[parts].sum(1)
-    return NodeSets(nodes, parts, count, torch.cat(edges, dim=1))
+        position, changed = position[is_new], changed[is_new]
+        _, changed_keys = keys_of(changed)
+        triple, connected = find(keys, changed_keys)
+        edges.append(torch.stack([triple[connected], position[connected]]))
+    count = pairs.num_edges[components].sum(1)
+    return NodeSets(nodes, components, count, torch.cat(edges, dim=1))

@@ -1,4 +1,4 @@
-"""The orders in which breadth-first searches meet nodes, for Deep LRP."""
+"""Orders in which breadth-first searches visit nodes, for Deep LRP."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def bfs_orderings(
 ) -> Orderings:
     """Return all orders of breadth-first search, cut after ``size`` nodes.
 
-    The next node of an ordering is any neighbour, not met before, of the earliest node
-    that has one and is less than ``radius`` steps from the centre.
+    The next node of an ordering is any unvisited neighbour of the earliest node that
+    has one and is less than ``radius`` steps from the centre.
 
     Args:
         hops: The batch; hop 1 is its edges.
-        radius: How far from the centre nodes may be.
+        radius: Largest distance from the centre.
         size: k.
         edge_attr: Features of the pairs of hop 1, ``[M_1, D]``.
         dtype: Of the relations.
@@ -75,18 +75,18 @@ def bfs_orderings(
     order = nodes[:, 0].argsort(stable=True)
     nodes = nodes[order]
     receiver, sender = hops.pairs(1)
-    keys, parts = receiver * n + sender, []
+    keys, columns = receiver * n + sender, []
     for a in range(size):
         for b in range(a + 1, size):
-            there = nodes[:, b] >= 0
-            at, found = find(keys, nodes[:, a].clamp(min=0) * n + nodes[:, b])
-            joined = (found & there).to(dtype).unsqueeze(1)
-            parts.append(joined)
+            exists = nodes[:, b] >= 0
+            pair, adjacent = find(keys, nodes[:, a].clamp(min=0) * n + nodes[:, b])
+            joined = (adjacent & exists).to(dtype).unsqueeze(1)
+            columns.append(joined)
             if edge_attr is not None and len(edge_attr):
-                parts.append(edge_attr[at].to(dtype) * joined)
+                columns.append(edge_attr[pair].to(dtype) * joined)
             elif edge_attr is not None:
-                parts.append(joined.expand(-1, edge_attr.size(1)))
-    relations = torch.cat([*parts, (nodes >= 0).to(dtype)], dim=1)
+                columns.append(joined.expand(-1, edge_attr.size(1)))
+    relations = torch.cat([*columns, (nodes >= 0).to(dtype)], dim=1)
     sizes = torch.bincount(nodes[:, 0], minlength=n)
     ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
     return Orderings(nodes, relations, membership(ptr))
@@ -95,14 +95,14 @@ def bfs_orderings(
 def _extended(
     near: Csr, nodes: Tensor, depth: Tensor, radius: int, step: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the orderings with one node more, where there is one."""
+    """Return the orderings extended by one node where possible."""
     waiting = torch.arange(len(nodes), device=nodes.device)
     out, depths = [], []
     for a in range(step):
         parent = nodes[waiting, a]
         open_ = waiting[(parent >= 0) & (depth[waiting, a] < radius)]
-        place, entry = expand(near.indptr, nodes[open_, a])
-        row, new = open_[place], near.indices[entry].long()
+        position, entry = expand(near.indptr, nodes[open_, a])
+        row, new = open_[position], near.indices[entry].long()
         fresh = (nodes[row] != new.unsqueeze(1)).all(1)
         row, new = row[fresh], new[fresh]
         longer, deeper = nodes[row], depth[row]

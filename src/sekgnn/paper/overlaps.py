@@ -1,4 +1,4 @@
-"""How much the ego-nets of neighbours overlap: the weights of GraphSNN."""
+"""Overlaps of the ego-nets of neighbours: the weights of GraphSNN."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Overlaps(NamedTuple):
 
     Attributes:
         weights: :math:`1 + \tilde\omega_{vu}` of every pair of hop 1, ``[M_1, 1]``.
-        own: :math:`1 + \sum_u \tilde\omega_{vu}` of every node, ``[N, 1]``.
+        self_weights: :math:`1 + \sum_u \tilde\omega_{vu}` of every node, ``[N, 1]``.
         sender: The node u of every pair, int64 ``[M_1]``.
         receivers: The matrix of nodes and the pairs that they receive, ``[N, M_1]``.
     """
 
     weights: Tensor
-    own: Tensor
+    self_weights: Tensor
     sender: Tensor
     receivers: Csr
 
@@ -33,8 +33,8 @@ def overlap_weights(hops: Csr, dtype: torch.dtype = torch.float64) -> Overlaps:
 
     .. math:: \omega_{vu} = \frac{|E_{vu}|}{|V_{vu}| (|V_{vu}| - 1)} |V_{vu}|^2
 
-    of the subgraph that the nodes which are v, u or neighbours of both induce, divided
-    by the sum over the neighbours u of v.
+    of the subgraph induced by v, u and their common neighbours, divided by the sum over
+    the neighbours u of v.
 
     Args:
         hops: The batch; hop 1 is its edges.
@@ -55,7 +55,6 @@ def overlap_weights(hops: Csr, dtype: torch.dtype = torch.float64) -> Overlaps:
     omega = edges * nodes / (nodes - 1)
     total = omega.new_zeros(hops.num_nodes).index_add(0, receiver, omega)
     share = omega / total.index_select(0, receiver)
-    own = 1 + (total > 0).to(dtype)
-    return Overlaps(
-        (1 + share).to(dtype).unsqueeze(1), own.unsqueeze(1), sender, received(hops, 1)
-    )
+    weights = (1 + share).to(dtype).unsqueeze(1)
+    self_weights = (1 + (total > 0).to(dtype)).unsqueeze(1)
+    return Overlaps(weights, self_weights, sender, received(hops, 1))

@@ -1,8 +1,7 @@
-"""Numbers that the SEK-GNN paper publishes, as data, to stand beside your own.
+"""Numbers published in the SEK-GNN paper, to compare with your own.
 
-Rows of all systems, by the names that models have here. Accuracies are fractions,
-where the paper prints percent. The paper's names of tables are those of its LaTeX
-source.
+Systems have the names of our models. Accuracies are fractions, where the paper prints
+percent. Tables have the labels of the paper's LaTeX source.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ class PaperNumber:
     Attributes:
         table: The paper's table: ``exp:syn``, ``exp:tudataset``, ``exp:qm9``, and the
             ablations ``exp:ab_study1`` and ``exp:ab_study2``.
-        target: Name of the target; empty where the dataset has one only.
-        model: The system, by the name that a model has here.
-        metric: Which metric of ours it is to be compared with.
+        target: Name of the target; empty if the dataset has only one.
+        model: The system, by the name of our model.
+        metric: Our metric to compare with.
         value: The number, a fraction if it is an accuracy.
-        spread: Standard deviation over folds, where the paper has one.
-        note: What to know before comparing.
-        steps: In an ablation, the length of walks; 0 is without f.
+        spread: Standard deviation over folds, if the paper has it.
+        note: Caveat of a comparison.
+        steps: In an ablation, the walk length; 0 is without f.
     """
 
     table: str
@@ -173,7 +172,7 @@ def _cells(text: str) -> Iterator[tuple[str, str, float, float | None]]:
 
 
 def _accuracies(text: str) -> Iterator[tuple[str, str, float, float | None]]:
-    """Yield the cells of a table in percent as fractions."""
+    """Yield the cells of a table in percent, as fractions."""
     for row, column, value, spread in _cells(text):
         share = None if spread is None else round(spread / 100, 6)
         yield row, column, round(value / 100, 6), share
@@ -182,7 +181,7 @@ def _accuracies(text: str) -> Iterator[tuple[str, str, float, float | None]]:
 def _synthetic(
     table: str, target: str, model: str, value: float, steps: int | None = None
 ) -> PaperNumber:
-    """Return a property, or a count in the metric that its authors computed."""
+    """Return a property, or a count in its authors' metric."""
     if target in _PROPERTIES:
         note = PROPERTY_NOTE if model == "sek-ppgn" else ""
         about = "graph_property", target, model, "holdout", "test_log10_mse"
@@ -218,13 +217,13 @@ def _rows() -> Iterator[PaperNumber]:
 
 
 PAPER_NUMBERS = tuple(_rows())
-"""Every number of the paper's tables of results and of ablations."""
+"""Every number of the paper's tables of results and ablations."""
 
 
 def best_published(table: str, protocol: str) -> dict[tuple[str, str], PaperNumber]:
     """Return the paper's best number of every target or dataset, and metric.
 
-    Numbers with a note are left out: they are not what the column says.
+    Numbers with a note are left out.
     """
     best: dict[tuple[str, str], PaperNumber] = {}
     for row in PAPER_NUMBERS:
@@ -236,17 +235,17 @@ def best_published(table: str, protocol: str) -> dict[tuple[str, str], PaperNumb
     return best
 
 
-_FOUND = {
+_BY_RESULT = {
     (r.data.casefold(), r.target, r.model, r.protocol, r.metric, r.steps): r
     for r in PAPER_NUMBERS
 }
 
 
 def ablation_steps(data: str, config: Mapping[str, Any]) -> int | None:
-    """Return the steps of a run that has the fixed settings of a table of ablations.
+    """Return the walk length of a run with the fixed settings of an ablation table.
 
     These are depth, hops, COMBINE, readout and the paper's encoding; ``None`` if the
-    run has others, or learned from data that the paper's ablations leave out.
+    run has others, or the paper has no ablation on its data.
     """
     name = data.casefold()
     if name in ("counting", "graph_property"):
@@ -255,14 +254,14 @@ def ablation_steps(data: str, config: Mapping[str, Any]) -> int | None:
         fixed = _FIXED_TU
     else:
         return None
-    given = {**config, "readout": config.get("readout") or "sum"}  # its default
-    if any(given.get(key) != value for key, value in fixed.items()):
+    settings = {**config, "readout": config.get("readout") or "sum"}  # its default
+    if any(settings.get(key) != value for key, value in fixed.items()):
         return None
-    if given.get("encoding") == NO_ENCODING:
+    if settings.get("encoding") == NO_ENCODING:
         return 0
-    if any(given.get(key) != value for key, value in _FIXED_WALKS.items()):
+    if any(settings.get(key) != value for key, value in _FIXED_WALKS.items()):
         return None
-    return given.get("walk_length")
+    return settings.get("walk_length")
 
 
 def paper_number(
@@ -276,7 +275,7 @@ def paper_number(
     """Return the published number for a result, if there is one.
 
     The paper learns one target at a time, so a run with several targets has none. A run
-    of an ablation (:func:`ablation_steps`) is compared with nothing else.
+    of an ablation (:func:`ablation_steps`) is only compared with the ablation.
 
     Example:
         >>> paper_number("MUTAG", ["y"], "sek-gin", "xu2019", "test_accuracy").value
@@ -285,7 +284,7 @@ def paper_number(
     if len(targets) != 1:
         return None
     for target in (targets[0], ""):
-        row = _FOUND.get((data.casefold(), target, model, protocol, metric, steps))
+        row = _BY_RESULT.get((data.casefold(), target, model, protocol, metric, steps))
         if row is not None:
             return row
     return None

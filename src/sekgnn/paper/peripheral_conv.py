@@ -1,4 +1,4 @@
-"""KP-GIN: messages from K hops that know how the nodes of a hop are joined."""
+"""KP-GIN: messages from K hops, with the edges among the nodes of a hop."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class KPGINConv(nn.Module):
     Args:
         channels: Width of all layers.
         num_hops: K.
-        length: Numbers of a hop in the peripheral encoding.
+        length: Length of the peripheral encoding per hop.
         combine: ``"sum"`` or ``"geometric"``.
         edge_channels: Width of edge features; 0 for none.
-        shortest_paths: Read numbers of shortest paths.
+        shortest_paths: Use the numbers of shortest paths.
         plus: KP-GIN+.
         norm: Normalisation inside the MLPs.
         activation: Inside the MLPs.
@@ -58,7 +58,6 @@ class KPGINConv(nn.Module):
         norm: Norm = "batch",
         activation: Activation = "relu",
     ) -> None:
-        """Check the parameters and make the layers."""
         super().__init__()
         self.num_hops = check_positive("num_hops", num_hops)
         self.edge_channels, self.plus = edge_channels, plus
@@ -97,8 +96,8 @@ class KPGINConv(nn.Module):
             history: All representations so far, :math:`h^0` first.
             hops: The batch.
             peripheral: Counts of :class:`~sekgnn.encoding.PeripheralEdges`.
-            edges: If ``edge_channels``.
-            paths: If ``shortest_paths``: what :func:`path_counts` gives.
+            edges: With ``edge_channels``.
+            paths: With ``shortest_paths``, from :func:`path_counts`.
 
         Raises:
             GraphInputError: If edge features are missing or do not fit.
@@ -116,14 +115,14 @@ class KPGINConv(nn.Module):
                 logs = paths[k - 1].to(h.dtype)  # [N, 1]
                 total = total + logs * self.paths[k - 2]
             received.append(total + self.lifts[k - 1](counts[:, k - 1]))
-        own = history[-1]
+        h = history[-1]
         if self.plus:
-            mixed = (1 + self.eps) * own + self.combine(received)
+            mixed = (1 + self.eps) * h + self.combine(received)
             out: Tensor = self.mlps[0](mixed)
             return out
         return self.combine(
             [
-                mlp((1 + eps) * own + total)
+                mlp((1 + eps) * h + total)
                 for mlp, eps, total in zip(self.mlps, self.eps, received, strict=True)
             ]
         )
@@ -132,20 +131,20 @@ class KPGINConv(nn.Module):
 def path_counts(hops: Csr) -> list[Tensor]:
     r"""Return :math:`\sum_{u \in N_k(v)} \log c_{uv}` for every hop, each ``[N, 1]``.
 
-    :math:`c_{uv}` is the number of shortest paths between u and v: 1 on hop 1, and
-    the sum of those to the neighbours of u that are one step nearer to v.
+    :math:`c_{uv}` is the number of shortest paths between u and v: 1 on hop 1, else the
+    sum over the neighbours of u that are one step closer to v.
     """
     n, near = hops.num_nodes, hops.hop(1)
     centre, node = hops.pairs(1)
     counts = torch.ones(len(node), dtype=torch.float64, device=node.device)
     out = [counts.new_zeros(n, 1)]
     for k in range(2, hops.num_hops + 1):
-        place, step = expand(near.indptr, node)
-        keys = centre[place] * n + near.indices[step].long()
+        position, step = expand(near.indptr, node)
+        keys = centre[position] * n + near.indices[step].long()
         centre, node = hops.pairs(k)
-        at, found = find(centre * n + node, keys)
+        pair, in_hop = find(centre * n + node, keys)
         sums = counts.new_zeros(len(node))
-        counts = sums.index_add(0, at[found], counts[place][found])
+        counts = sums.index_add(0, pair[in_hop], counts[position][in_hop])
         total = counts.new_zeros(n).index_add(0, centre, counts.clamp(min=1).log())
         out.append(total.unsqueeze(1))
     return out

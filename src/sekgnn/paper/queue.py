@@ -24,21 +24,20 @@ from sekgnn.training.run_record import RECORD_FILE, RunRecord
 
 State = Literal["done", "running", "begun", "missing", "other config"]
 EARLIER = "earlier"
-"""Folder beside that of the run folders: records of runs by recipes that they had
-before, under the same names."""
+"""Folder beside the run folders: records of runs by earlier recipes, same names."""
 STATES: tuple[State, ...] = ("done", "running", "begun", "missing", "other config")
-"""Of a run: finished; a process is at work; interrupted; nothing there yet; or the
-folder holds a run of another config."""
+"""Of a run: finished; being trained; interrupted; not begun; or its folder holds a run
+of another config."""
 
 
 @dataclass(frozen=True)
-class Place:
+class QueueEntry:
     """A run of the queue and its state.
 
     Attributes:
         recipe: The run.
         state: One of :data:`STATES`.
-        seconds: The time it took, or is expected to take on one core.
+        seconds: Time taken, or expected on one core.
     """
 
     recipe: Recipe
@@ -57,17 +56,17 @@ class Place:
         }
 
 
-def look(recipes: Sequence[Recipe], runs: Path) -> list[Place]:
-    """Return the state of each run, whose folder lies in ``runs``, in order."""
+def look(recipes: Sequence[Recipe], runs: Path) -> list[QueueEntry]:
+    """Return the state of each run, in order; ``runs`` holds their folders."""
     return [_look(recipe, runs / recipe.name) for recipe in recipes]
 
 
-def _look(recipe: Recipe, folder: Path) -> Place:
+def _look(recipe: Recipe, folder: Path) -> QueueEntry:
     state: State = "missing"
     seconds = recipe.seconds
     if (folder / CONFIG_FILE).is_file():
-        own = RunConfig.from_dict(read_config(folder / CONFIG_FILE))
-        if recipe.config.differences(own):
+        existing = RunConfig.from_dict(read_config(folder / CONFIG_FILE))
+        if recipe.config.differences(existing):
             state = "other config"
         elif (folder / RECORD_FILE).is_file():
             state, seconds = "done", RunRecord.load(folder).seconds
@@ -75,54 +74,56 @@ def _look(recipe: Recipe, folder: Path) -> Place:
             state = "begun"
     if state in ("missing", "begun") and is_in_use(folder):
         state = "running"
-    return Place(recipe, state, seconds)
+    return QueueEntry(recipe, state, seconds)
 
 
-def count_sentence(places: Sequence[Place]) -> str:
+def count_sentence(entries: Sequence[QueueEntry]) -> str:
     """Return the number of runs in each state, and the core hours left."""
-    counts = Counter(place.state for place in places)
-    left = sum(p.seconds for p in places if p.state in ("begun", "missing"))
+    counts = Counter(entry.state for entry in entries)
+    remaining = sum(p.seconds for p in entries if p.state in ("begun", "missing"))
     words = [f"{counts[state]} {state}" for state in STATES if counts[state]]
-    return f"{', '.join(words) or 'no runs'}; about {left / 3600:.1f} core hours left"
+    return (
+        f"{', '.join(words) or 'no runs'}; about {remaining / 3600:.1f} core hours left"
+    )
 
 
-def status_lines(places: Sequence[Place]) -> list[str]:
+def status_lines(entries: Sequence[QueueEntry]) -> list[str]:
     """Return a line per run, and the counts."""
-    width = max((len(place.recipe.name) for place in places), default=0)
+    width = max((len(entry.recipe.name) for entry in entries), default=0)
     lines = [
-        f"{place.recipe.table}  {place.recipe.name:<{width}}  {place.state:<12} "
-        f"{'' if place.state == 'done' else '~'}{place.seconds:,.0f} s"
-        for place in places
+        f"{entry.recipe.table}  {entry.recipe.name:<{width}}  {entry.state:<12} "
+        f"{'' if entry.state == 'done' else '~'}{entry.seconds:,.0f} s"
+        for entry in entries
     ]
-    return [*lines, count_sentence(places)]
+    return [*lines, count_sentence(entries)]
 
 
-def shown_runs(places: Sequence[Place], runs: Path) -> tuple[list[Run], set[str]]:
-    """Return the runs that tables show, and the names of those by earlier recipes.
+def shown_runs(entries: Sequence[QueueEntry], runs: Path) -> tuple[list[Run], set[str]]:
+    """Return the runs shown in tables, and the names of those by earlier recipes.
 
-    A run that is not done is shown as its earlier recipe made it, if there is a record.
+    A run that is not done is represented by its earlier recipe's record, if any.
     """
-    done = {place.recipe.name for place in places if place.state == "done"}
+    done = {entry.recipe.name for entry in entries if entry.state == "done"}
     earlier = {
-        place.recipe.name
-        for place in places
-        if (runs.parent / EARLIER / place.recipe.name / RECORD_FILE).is_file()
+        entry.recipe.name
+        for entry in entries
+        if (runs.parent / EARLIER / entry.recipe.name / RECORD_FILE).is_file()
     } - done
-    names = [p.recipe.name for p in places if p.recipe.name in done | earlier]
+    names = [p.recipe.name for p in entries if p.recipe.name in done | earlier]
     folders = [runs.parent / EARLIER if n in earlier else runs for n in names]
-    found = [folder / name for folder, name in zip(folders, names, strict=True)]
-    return load_runs(found), earlier
+    paths = [folder / name for folder, name in zip(folders, names, strict=True)]
+    return load_runs(paths), earlier
 
 
-def shortest_first(places: Sequence[Place]) -> list[Recipe]:
-    """Return the runs to train: those begun, then the shortest."""
-    waiting = [place for place in places if place.state in ("begun", "missing")]
-    waiting.sort(key=lambda place: (place.state != "begun", place.seconds))
-    return [place.recipe for place in waiting]
+def shortest_first(entries: Sequence[QueueEntry]) -> list[Recipe]:
+    """Return the runs to train: interrupted ones, then the shortest."""
+    waiting = [entry for entry in entries if entry.state in ("begun", "missing")]
+    waiting.sort(key=lambda entry: (entry.state != "begun", entry.seconds))
+    return [entry.recipe for entry in waiting]
 
 
 def _now() -> float:
-    """Return the time, which processes agree on."""
+    """Return the wall-clock time, which all processes share."""
     return time.time()
 
 
@@ -137,30 +138,29 @@ def train_queue(
     jobs: int = 1,
     budget: float | None = None,
     data_root: str | Path | None = None,
-    tell: Callable[[str], None] | None = None,
+    log: Callable[[str], None] | None = None,
 ) -> list[str]:
     """Train runs one after the other, or several at a time.
 
-    Every process takes the first run that is neither done nor in use, so that queues in
-    several terminals share the work. Whatever ends it, the same call goes on where it
-    was.
+    Every process takes the first run that is neither done nor in use, so queues in
+    several terminals share the work. The same call resumes after an interruption.
 
     Args:
         recipes: In the order to be trained.
         runs: Folder of the run folders.
         jobs: Processes.
-        budget: Seconds after which all stop; a run that would take longer than what is
-            left is not begun. A network stops after an epoch, and goes on there.
+        budget: Seconds after which all stop; a run expected to take longer than the
+            rest is not begun. A network stops after an epoch, and resumes there.
         data_root: The data folder of benchmarks.
-        tell: Called with a line about a run that begins, ends or fails; of several
-            processes, only about those that fail.
+        log: Called with a line when a run begins, ends or fails; with several
+            processes, only when it fails.
 
     Returns:
         A line per run that failed.
     """
     ends = None if budget is None else _now() + budget
     if jobs == 1:
-        return _work(recipes, runs, ends, data_root, tell)
+        return _work(recipes, runs, ends, data_root, log)
     from sekgnn.training.processes import run_processes
 
     failed: list[str] = []
@@ -179,7 +179,7 @@ def _work_alone(
     ends: float | None,
     data_root: str | Path | None,
 ) -> None:
-    """Work in a process of its own, which sends failures home as an error."""
+    """Work in a separate process, which reports failures as an error."""
     failed = _work(recipes, runs, ends, data_root, None)
     if failed:
         raise ConfigError("\n".join(failed))
@@ -190,15 +190,15 @@ def _work(
     runs: Path,
     ends: float | None,
     data_root: str | Path | None,
-    tell: Callable[[str], None] | None,
+    log: Callable[[str], None] | None,
 ) -> list[str]:
     from sekgnn.training.run import train
 
     def say(text: str) -> None:
-        if tell is not None:
-            tell(text)
+        if log is not None:
+            log(text)
 
-    def check(*_: object) -> None:
+    def check_time(*_: object) -> None:
         if ends is not None and _now() > ends:
             raise _OutOfTimeError
 
@@ -216,13 +216,13 @@ def _work(
                 output=folder,
                 config=recipe.config,
                 data_root=data_root,
-                progress=check,
-                report=check,
+                progress=check_time,
+                report=check_time,
             )
         except FolderInUseError:  # another process was faster
             continue
         except _OutOfTimeError:
-            say(f"{recipe.name}: out of time; the same command goes on with it")
+            say(f"{recipe.name}: out of time; the same command continues it")
             break
         except (ValueError, OSError, ImportError, MemoryError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__

@@ -1,8 +1,8 @@
-"""The runs behind the paper's tables, each a name and the config of a run.
+"""The runs of the paper's tables, each a name and a config.
 
-One definition per table instead of a file per run: ``docs/reproduce.md`` says what
-follows the paper and what does not, ``sekgnn reproduce TABLE --show RUN`` prints a
-config, and ``--configs FOLDER`` writes all of them.
+One definition per table instead of a file per run: ``docs/reproduce.md`` lists where
+they follow the paper, ``sekgnn reproduce TABLE --show RUN`` prints a config, and
+``--configs FOLDER`` writes all of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TABLES = {
     "table4": "exp:ab_study1",
     "table5": "exp:ab_study2",
 }
-"""What the paper's source calls its tables."""
+"""Labels of the tables in the paper's source."""
 
 PATTERNS = ("triangle", "tailed_triangle", "star3", "cycle4")
 PROPERTIES = ("is_connected", "diameter", "spectral_radius")
@@ -37,11 +37,11 @@ TU = (
 )  # fmt: skip
 QM9 = ("mu", "alpha", "homo", "lumo", "gap", "r2", "zpve", "u0", "u", "h", "g", "cv")
 COLUMNS = {"table1": (*PROPERTIES, *PATTERNS), "table2": TU, "table3": QM9}
-"""Of the tables with a row per system, in the paper's order."""
+"""Columns of the tables with a row per system, in the paper's order."""
 STEPS = (0, 8, 16, 24, 32)
 KERNELS = ("wl", "wwl", "retgk", "gntk", "fgw")
 _ATTRIBUTED = ("PROTEINS", "ENZYMES", "BZR", "COX2")
-_SORTED = {  # DGCNN's k: six of ten graphs have at most so many nodes
+_SORTED = {  # DGCNN's k: the 60% quantile of the graph sizes
     "MUTAG": 19, "PTC_MR": 15, "PROTEINS": 32, "ENZYMES": 36, "BZR": 36, "COX2": 42,
     "IMDB-BINARY": 18, "IMDB-MULTI": 11,
 }  # fmt: skip
@@ -126,7 +126,7 @@ _TU_FIXED: Keys = {
     "batch_size": 32, "ensemble": 3, "baseline": False,
 }  # fmt: skip
 _ENZYMES: Keys = {"hidden_channels": 64, "epochs": 120}
-"""Chosen inside training folds: ``results/training/enzymes.md``."""
+"""Chosen within training folds: ``results/training/enzymes.md``."""
 _TU_GRID: Keys = {
     **_TU_FIXED, "ensemble": 1, "keep": "last", "num_layers": None, "num_hops": None,
     "jump": None,
@@ -139,12 +139,12 @@ _AUTHORS_EPOCHS = {  # Table 1: GNN-AK's and KP-GNN's code, the paper's section 
     "gin": 210, "pna": 210, "ppgn": 210, "gin-ak+": 210,
     "k-gin": 250, "kp-gin+": 250, "sek-gin": 350,
 }  # fmt: skip
-_FEWER_EPOCHS = {  # of a row, on counts or not: what half an hour of a core allows
+_FEWER_EPOCHS = {  # by row, on counts or not: half an hour of a core
     ("pna", False): 65, ("gin-ak+", True): 85, ("gin-ak+", False): 28,
     ("ppgn", False): 150, ("sek-ppgn", True): 400, ("sek-ppgn", False): 150,
 }  # fmt: skip
 _TOGETHER = ("pna", "gin-ak+")
-"""Rows whose four counts one network learns, as GNN-AK's code does."""
+"""Rows with one network for all four counts, as in GNN-AK's code."""
 _GRID_POINTS = 12  # of the 64 for SEK-GIN; GIN has only 8
 _QM9_WALKS: Keys = {
     "scope": ["graph", "internal"], "radius": [1, 2], "num_shells": 3,
@@ -158,8 +158,8 @@ _QM9_NETWORK: Keys = {
 _QM9_REST: Keys = {
     **_QM9_NETWORK, "hidden_channels": 128, "head": "mlp", "epochs": 70, "skip": True,
 }  # fmt: skip
-_HEAVY = "_heavy"  # the end of a dataset's name: hydrogens are no nodes
-_ATTRIBUTES = "_attributes"  # or numbers of nodes are read
+_HEAVY = "_heavy"  # suffix of a dataset: hydrogens are not nodes
+_ATTRIBUTES = "_attributes"  # suffix of a dataset: node attributes are read
 _STEPS: Keys = {
     "fusion": "weighted", "scope": ["graph"], "num_shells": 5, "aggregate": "landing",
     "merge": "parts",
@@ -174,24 +174,24 @@ _GRAPH_PAIRS = {"wl": 1e-6, "wwl": 2e-6, "fgw": 5e-4}
 _NODE_PAIRS = {"retgk": 8e-9, "gntk": 1.4e-7}
 _SVM = 5e-7  # per fold and pair of graphs
 _RIDGE, _FOREST = 1e-3, 1.7  # per fold and graph; per fold
-_INNER = 4  # times that where there are no validation graphs: a cross-validation
+_INNER = 4  # factor of a cross-validation, where there are no validation graphs
 
 
 def _plain(data: str) -> str:
-    """Return the name of a dataset, however its nodes are read."""
+    """Return the name of a dataset without its suffix."""
     return data.removesuffix(_HEAVY).removesuffix(_ATTRIBUTES)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A run behind a table.
+    """A run of a table.
 
     Attributes:
-        name: Of the run, and so of its folder.
+        name: Name of the run and of its folder.
         table: Such as ``"table2"``.
-        row: Of the table that it belongs to: a model or one of our variants.
+        row: Row of the table: a model or one of our variants.
         column: Dataset or target; empty if the run learns several targets at once.
-        keys: Of its config, where they differ from the default.
+        keys: Keys of its config that differ from the default.
     """
 
     name: str
@@ -202,12 +202,12 @@ class Recipe:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that it fills."""
+        """The columns of the table that the run fills."""
         return (self.column,) if self.column else self.config.target
 
     @property
     def authors_epochs(self) -> int | None:
-        """Epochs that the authors of the row's system train it for, if known."""
+        """Epochs of the authors of the row's system, if known."""
         if self.table == "table1":
             counts = self.config.data == "counting"
             return (1000 if counts else 800) if self.row == "sek-ppgn" else (
@@ -223,23 +223,23 @@ class Recipe:
 
     @cached_property
     def seconds(self) -> float:
-        """About how long it takes, on one core.
+        """Estimated time on one core.
 
         Networks: the measured cost of the model relative to GIN
-        (:func:`~sekgnn.models.options.model_costs`) times layers, the root of the
-        width, epochs and trainings, of which a batch and a node take constant time; PNA
-        and GIN-AK+ times its power 1.5, PPGN per pair of nodes. Kernels: all pairs,
-        then support vector machines. The constants were fitted to 162 records in
-        ``results/runs`` (two shared cores, a thread each): 112 are within a factor of
-        2, 37 took longer, mostly because the machine was busy.
+        (:func:`~sekgnn.models.options.model_costs`), times layers, epochs, trainings
+        and the root of the width (for PNA and GIN-AK+ its power 1.5), with constant
+        time per batch and node (for PPGN, per pair of nodes). Kernels: all pairs, then
+        support vector machines. The constants were fitted to 162 records in
+        ``results/runs`` (two shared cores, one thread each): 112 are within a factor of
+        2; 37 took longer, mostly because the machine was busy.
         """
         config = self.config
-        known = PAPER_STATISTICS.get(_plain(config.data))
-        if known is None:
+        stats = PAPER_STATISTICS.get(_plain(config.data))
+        if stats is None:
             return 60.0
-        graphs = sum(known.graphs) if len(known.graphs) == 1 else known.graphs[0]
+        graphs = stats.graphs[0]  # all, or those for training
         folds = 1 if config.protocol == "holdout" else config.folds
-        nodes = graphs * known.nodes
+        nodes = graphs * stats.nodes
         nodes /= 2 if config.data.endswith(_HEAVY) else 1
         inner = 1 if config.watched == "val" else _INNER
         if config.model in KERNELS:
@@ -253,7 +253,7 @@ class Recipe:
         layers = sum(p.get("num_layers", config.num_layers) or 3 for p in points)
         wide = (config.hidden_channels or 40) / 40
         if config.model in ("ppgn", "sek-ppgn"):
-            pairs = nodes * known.nodes
+            pairs = nodes * stats.nodes
             return folds * layers * config.epochs * _PAIR * pairs * wide
         epoch = _STEP * math.ceil(graphs / config.batch_size) + _NODE * nodes
         heavy = config.model in ("pna", "gin-ak+")
@@ -264,7 +264,7 @@ class Recipe:
 
 
 def recipes(tables: tuple[str, ...] = tuple(TABLES)) -> list[Recipe]:
-    """Return the runs behind some tables, of models that are known, in their order."""
+    """Return the runs of some tables, in order, of registered models."""
     makers = {
         "table1": _synthetic, "table2": _tu, "table3": _qm9,
         "table4": _steps_synthetic, "table5": _steps_tu,
@@ -278,66 +278,66 @@ def recipes(tables: tuple[str, ...] = tuple(TABLES)) -> list[Recipe]:
     ]
 
 
-def choose(found: list[Recipe], only: list[str]) -> list[Recipe]:
-    """Return those that fit: models, data or targets, and patterns of names.
+def choose(candidates: list[Recipe], only: list[str]) -> list[Recipe]:
+    """Return the runs that match models, datasets or targets, and patterns of names.
 
-    Of several of one kind any will do; of several kinds each must fit.
+    Words of one kind are alternatives; a run must match every kind that is given.
 
     Raises:
-        ConfigError: If a word fits no run.
+        ConfigError: If a word matches no run.
     """
     kinds: tuple[dict[str, set[str]], ...] = ({}, {}, {})
-    for recipe in found:
+    for recipe in candidates:
         kinds[0].setdefault(str(recipe.keys["model"]).casefold(), set()).add(
             recipe.name
         )
         for word in (*recipe.columns, _plain(str(recipe.keys["data"]))):
             kinds[1].setdefault(word.casefold(), set()).add(recipe.name)
-    wanted: list[set[str]] = [set(), set(), set()]
+    selected: list[set[str]] = [set(), set(), set()]
     asked = [False] * 3
     for word in only:
         kind = next((i for i in (0, 1) if word.casefold() in kinds[i]), 2)
         names = kinds[kind].get(word.casefold())
         if names is None:
-            names = {r.name for r in found if fnmatchcase(r.name, word)}
+            names = {r.name for r in candidates if fnmatchcase(r.name, word)}
         if not names:
-            known = [*kinds[0], *kinds[1], *(r.name for r in found)]
+            words = [*kinds[0], *kinds[1], *(r.name for r in candidates)]
             raise ConfigError(
                 f"no run behind these tables is of {word!r}; --only takes models, "
                 f"datasets, targets and names of runs such as 'MUTAG-*'."
-                f"{nearest(word, known)}"
+                f"{nearest(word, words)}"
             )
-        wanted[kind] |= names
+        selected[kind] |= names
         asked[kind] = True
     return [
         recipe
-        for recipe in found
+        for recipe in candidates
         if all(
             recipe.name in names
-            for names, ask in zip(wanted, asked, strict=True)
+            for names, ask in zip(selected, asked, strict=True)
             if ask
         )
     ]
 
 
 def _network(model: str, keys: Keys) -> Keys:
-    """Return those keys that the model has and has no own default of."""
+    """Return the keys that the model accepts and has no default for."""
     kind = MODEL_KINDS.get(model)
     if kind is None:
         return {"model": model, **keys}
     shared = {"jump", "num_hops", "combine", "readout", "norm", "skip"}
     shared |= {"hidden_channels", "num_layers", "pooled", "activation", "head"}
     shared |= {"inner_layers", "shortest_paths", "standardize"}
-    own = {"hidden_channels", "num_layers", "readout"} & kind.defaults.keys()
-    has = kind.options().keys() - own
+    preset = {"hidden_channels", "num_layers", "readout"} & kind.defaults.keys()
+    accepted = kind.options().keys() - preset
     return {
         "model": model,
-        **{k: v for k, v in keys.items() if k not in shared or k in has},
+        **{k: v for k, v in keys.items() if k not in shared or k in accepted},
     }
 
 
 def _synthetic() -> Iterator[Recipe]:
-    """Yield Table 1: properties and counts, by recipes of the authors and by ours."""
+    """Yield Table 1: properties and counts, by the authors' recipes and by ours."""
     for target in (*PROPERTIES, *PATTERNS):
         for row in ("sek-gin", "gin", "pna", "gin-ak+", "k-gin", "kp-gin+", "ppgn",
                     "sek-ppgn"):  # fmt: skip
@@ -354,14 +354,14 @@ def _synthetic_recipe(
     alone = len(targets) == 1
     data = "counting" if targets[0] in PATTERNS else "graph_property"
     name = f"{targets[0] if alone else 'counts'}-{row}{end}"
-    whole = {"data": data, "target": targets, **keys}
-    return Recipe(name, "table1", row, targets[0] if alone else "", whole)
+    config = {"data": data, "target": targets, **keys}
+    return Recipe(name, "table1", row, targets[0] if alone else "", config)
 
 
 def _by_authors(row: str, target: str) -> Keys:
-    """Return the recipe of a system's authors, as far as half an hour allows.
+    """Return the recipe of a system's authors, within half an hour.
 
-    Fewer epochs than theirs end with a rate that has decayed.
+    Where that means fewer epochs, the learning rate decays by a cosine.
     """
     count = target in PATTERNS
     walks: Keys = {**_WALKS, "standardize": "none"}
@@ -385,7 +385,7 @@ def _by_authors(row: str, target: str) -> Keys:
 
 
 def _synthetic_ours(target: str) -> Iterator[Recipe]:
-    """Yield what is solved in closed form, and networks trained by L-BFGS."""
+    """Yield closed-form solutions, and networks trained by L-BFGS."""
     count = target in PATTERNS
     solved = {**_LBFGS_WALKS, "readout": "sum", "self_loops": [True, False],
               "loss": "mae"} if count else _CLOSED_FORM[target]  # fmt: skip
@@ -396,15 +396,15 @@ def _synthetic_ours(target: str) -> Iterator[Recipe]:
     for model in ("gin", "k-gin"):
         keys = _network(model, shared)
         yield _synthetic_recipe(f"{model}-lbfgs", [target], keys)
-    own = {**solved, **shared, "standardize": "scale", "model": "sek-gin"}
+    sek_gin = {**solved, **shared, "standardize": "scale", "model": "sek-gin"}
     if count:
-        own |= {**_LBFGS_WALKS, "self_loops": True, "loss": "mse"}
+        sek_gin |= {**_LBFGS_WALKS, "self_loops": True, "loss": "mse"}
     for seed in (0, 1, 2)[: 3 if count else 1]:
         end = f"-seed{seed}" if seed else ""
-        keys = {**own, "seed": seed}
+        keys = {**sek_gin, "seed": seed}
         yield _synthetic_recipe("sek-gin-lbfgs", [target], keys, end)
     if target in ("triangle", "cycle4", "is_connected", "spectral_radius"):
-        bare = {**own, "skip": False}
+        bare = {**sek_gin, "skip": False}
         yield _synthetic_recipe("sek-gin-lbfgs-no-skip", [target], bare)
         if count:
             bare["standardize"] = "rotate"
@@ -412,11 +412,11 @@ def _synthetic_ours(target: str) -> Iterator[Recipe]:
 
 
 def _tu() -> Iterator[Recipe]:
-    """Yield Table 2: ten folds, one seed, what a protocol selects on in the name."""
+    """Yield Table 2: ten folds, one seed, the protocol in the name."""
 
     def recipe(data: str, row: str, protocol: str, keys: Keys) -> Recipe:
-        whole = {"data": data, "protocol": protocol, **keys}
-        return Recipe(f"{data}-{row}-{protocol}", "table2", row, data, whole)
+        config = {"data": data, "protocol": protocol, **keys}
+        return Recipe(f"{data}-{row}-{protocol}", "table2", row, data, config)
 
     def attributed(data: str, row: str, protocol: str, keys: Keys) -> Recipe:
         read = {**keys, "data": data + _ATTRIBUTES}
@@ -452,7 +452,7 @@ def _tu() -> Iterator[Recipe]:
                 keys["edge_features"] = False
             if model == "dgcnn":
                 keys["sort_nodes"] = _SORTED[data]
-            if model not in ("gin", "sek-gin"):  # these say what simple models reach
+            if model not in ("gin", "sek-gin"):  # their runs report simple models
                 keys["baseline"] = False
             chosen = {**keys, "monitor": "accuracy"}
             yield recipe(data, model, "xu2019", keys)
@@ -472,16 +472,16 @@ def _tu() -> Iterator[Recipe]:
 
 
 def _qm9() -> Iterator[Recipe]:
-    """Yield Table 3: the additive part, solved; networks alone, and on the rest.
+    """Yield Table 3: ridge, networks, and networks on the residual of the ridge.
 
-    One model for all twelve targets, and one per target where it says so. Networks on
-    the rest, GIN and MPNN do without hydrogens as nodes: an epoch is half as long.
+    One model learns all twelve targets, or one where the name says so. GIN, MPNN and
+    networks on residuals drop hydrogens, which halves an epoch.
     """
 
     def recipe(row: str, keys: Keys, target: str = "") -> Recipe:
-        whole = {"data": "QM9", "target": [target] if target else [*QM9], **keys}
+        config = {"data": "QM9", "target": [target] if target else [*QM9], **keys}
         name = f"QM9-{target}-{row}" if target else f"QM9-{row}"
-        return Recipe(name, "table3", row, target, whole)
+        return Recipe(name, "table3", row, target, config)
 
     ridge = {"model": "ridge", "readout": "sum", **_QM9_WALKS, "loss": "mae"}
     yield recipe("ridge", ridge)
@@ -497,16 +497,16 @@ def _qm9() -> Iterator[Recipe]:
     for model in ("gin", "mpnn"):
         fewer = {**_QM9_NETWORK, "epochs": 20}
         yield recipe(model, {"data": f"QM9{_HEAVY}", **_network(model, fewer)})
-    one = {**both, "activation": "silu", "lr": 0.0005}
+    single = {**both, "activation": "silu", "lr": 0.0005}
     for target in ("u0", "alpha", "gap"):
-        yield recipe("sek-gin-ridge-one-target", one, target)
+        yield recipe("sek-gin-ridge-one-target", single, target)
         yield recipe("sek-gin-one-target", alone, target)
 
 
 def _steps_synthetic() -> Iterator[Recipe]:
-    """Yield Table 4: lengths of walks on the counts, learned together, and properties.
+    """Yield Table 4: walk lengths on the counts, learned together, and on properties.
 
-    One count is learned alone, too, with walks of one length.
+    One count is also learned alone, with one walk length.
     """
     shape: Keys = {
         "model": "sek-gin", "hidden_channels": 64, "num_layers": 6, "num_hops": 5,
@@ -521,7 +521,7 @@ def _steps_synthetic() -> Iterator[Recipe]:
 
 
 def _steps_tu() -> Iterator[Recipe]:
-    """Yield Table 5: lengths of walks on TU sets."""
+    """Yield Table 5: walk lengths on TU datasets."""
     for data in _ABLATED_TU:
         keys = {
             "data": data,
@@ -541,7 +541,7 @@ def _steps(table: str, column: str, keys: Keys) -> Iterator[Recipe]:
 
 
 def _step(table: str, column: str, keys: Keys, steps: int) -> Recipe:
-    own: Keys = {**_STEPS, "walk_length": steps} if steps else {"encoding": "none"}
+    encoding: Keys = {**_STEPS, "walk_length": steps} if steps else {"encoding": "none"}
     row = f"steps{steps}"
     name = f"{column or 'counts'}-{row}"
-    return Recipe(name, table, row, column, {**keys, **own})
+    return Recipe(name, table, row, column, {**keys, **encoding})

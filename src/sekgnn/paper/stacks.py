@@ -15,10 +15,9 @@ _CELLS = 1 << 20  # entries of a stack: 8 MB
 def same_size_stacks(
     graphs: Sequence[Graph],
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield graphs of equal size together, so that one numpy call serves them all.
+    """Yield graph indices ``[B]`` and adjacency matrices of equal size ``[B, n, n]``.
 
-    Every graph occurs in exactly one stack, float64 ``[B, n, n]``, which comes after
-    the numbers of its graphs, ``[B]``; stacks are cut at about 8 MB.
+    Every graph is in exactly one stack; stacks are limited to about 8 MB.
 
     Example:
         >>> from sekgnn.graphs import path_graph

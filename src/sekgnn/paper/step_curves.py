@@ -1,6 +1,6 @@
-"""The paper's ablation: errors and accuracies against the length of walks.
+"""The paper's ablation: errors and accuracies against the walk length.
 
-Made from rows of the table that belong to runs with the ablation's fixed settings; see
+Made from the rows of runs with the ablation's fixed settings; see
 :func:`~sekgnn.paper.paper_numbers.ablation_steps`.
 """
 
@@ -38,11 +38,11 @@ _ABOUT = (
 
 @dataclass(frozen=True)
 class StepCurve:
-    """One metric of one target against steps: rows of ours, numbers of the paper.
+    """One metric of one target against walk lengths: our rows, the paper's numbers.
 
     Attributes:
-        ours: Of runs that learned the target alone.
-        together: Of runs that learned several targets at once.
+        ours: Runs that learned the target alone.
+        together: Runs that learned several targets at once.
     """
 
     data: str
@@ -54,17 +54,17 @@ class StepCurve:
 
     @property
     def name(self) -> str:
-        """What was learned."""
+        """The target, or the dataset if it has one target."""
         return self.target or self.data
 
     @property
     def steps(self) -> list[int]:
-        """The lengths of walks that have a number."""
+        """The walk lengths that have a number."""
         return sorted({*self.ours, *self.together, *self.paper})
 
     @property
     def lines(self) -> dict[str, Mapping[int, TableRow | PaperNumber]]:
-        """Ours and the paper's; of ours what is there."""
+        """Our lines that exist, and the paper's."""
         ours = {_OURS: self.ours} if self.ours or not self.together else {}
         together = {_TOGETHER: self.together} if self.together else {}
         return {**ours, **together, _PAPER: self.paper}
@@ -73,11 +73,10 @@ class StepCurve:
 def step_curves(
     runs: Sequence[Run], rows: Sequence[TableRow], tables: Collection[str] = ()
 ) -> list[StepCurve]:
-    """Return the curves of all tables of ablations that rows belong to.
+    """Return the curves of ``tables``, by default of those that have a row.
 
-    Or those of ``tables``. Curves and cells of such a table that no row belongs to are
-    there too, empty. Of several rows that belong to one cell, the one with most seeds,
-    then epochs, counts.
+    Curves and cells without a row are included, empty. Of several rows for one cell
+    the one with the most seeds, then the most epochs, counts.
     """
     steps = {
         run.name: ablation_steps(dataset_name(run.record), run.record.config)
@@ -89,17 +88,17 @@ def step_curves(
         if steps[run.name] is not None and len(run.record.data["targets"]) > 1
     ]
     single = {r.metric for run in many for r in run.record.results if "[" in r.metric}
-    each = [*rows, *(table_rows(many, sorted(single)) if single else ())]
-    curves: dict[tuple[str, str, str, str], dict[int, PaperNumber]] = {}
+    all_rows = [*rows, *(table_rows(many, sorted(single)) if single else ())]
+    published: dict[tuple[str, str, str, str], dict[int, PaperNumber]] = {}
     for number in PAPER_NUMBERS:
         if number.steps is not None:
             key = (number.data, number.target, number.metric, number.protocol)
-            curves.setdefault(key, {})[number.steps] = number
-    found = []
-    for (data, target, metric, protocol), paper in curves.items():
+            published.setdefault(key, {})[number.steps] = number
+    curves = []
+    for (data, target, metric, protocol), paper in published.items():
         ours: dict[int, TableRow] = {}
         together: dict[int, TableRow] = {}
-        for row in sorted(each, key=lambda row: (row.seeds, row.epochs)):
+        for row in sorted(all_rows, key=lambda row: (row.seeds, row.epochs)):
             length = steps[row.run]
             if length is None or row.data.casefold() != data.casefold():
                 continue
@@ -110,13 +109,13 @@ def step_curves(
             alone = row.targets == ((target,) if target else row.targets[:1])
             if row.metric == metric and alone:
                 ours[length] = row
-        found.append(StepCurve(data, target, metric, ours, paper, together))
-    shown = tables or {_table(c) for c in found if c.ours or c.together}
-    return [curve for curve in found if _table(curve) in shown]
+        curves.append(StepCurve(data, target, metric, ours, paper, together))
+    shown = tables or {_table(c) for c in curves if c.ours or c.together}
+    return [curve for curve in curves if _table(curve) in shown]
 
 
 def step_pages(runs: Sequence[Run], rows: Sequence[TableRow]) -> dict[str, bytes]:
-    """Return page and figure of the runs of ablations; nothing if there are none."""
+    """Return page and figure of the ablations, if any were run."""
     curves = step_curves(runs, rows)
     if not curves:
         return {}
@@ -129,7 +128,7 @@ def _table(curve: StepCurve) -> str:
 
 
 def step_markdown(curves: Sequence[StepCurve], figure: str) -> str:
-    """Return a page with all curves in a table, ours above the paper's."""
+    """Return a page with a table of all curves, ours above the paper's."""
     steps = sorted({n for curve in curves for n in curve.steps})
     head = ["target", "metric", "", "epochs", *(f"{n} steps" for n in steps)]
     body = []
@@ -146,17 +145,17 @@ def step_markdown(curves: Sequence[StepCurve], figure: str) -> str:
             shown = ", ".join(map(str, sorted(epochs)))
             body.append([curve.name, curve.metric, whose, shown, *cells])
     notes = dict.fromkeys(n.note for curve in curves for n in curve.paper.values())
-    parts = [
+    sections = [
         "# Steps of walks", _ABOUT, f"![ours and the paper's]({figure})",
         markdown_table(head, body), *filter(None, notes),
     ]  # fmt: skip
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(sections) + "\n"
 
 
 def step_png(curves: Sequence[StepCurve]) -> bytes:
     """Return a PNG with a panel for every target, ours and the paper's as two lines.
 
-    Of a target with two metrics the first is drawn; errors of counts on a log scale.
+    Only the first metric of a target is drawn; errors of counts on a log scale.
     """
     panels = list(
         {(curve.data, curve.name): curve for curve in reversed(curves)}.values()
@@ -188,7 +187,7 @@ def step_png(curves: Sequence[StepCurve]) -> bytes:
 
 
 def _panel(axes: Any, curve: StepCurve) -> None:
-    """Draw both lines of a curve; what is missing or not finite is a gap."""
+    """Draw the lines of a curve, with gaps where a value is missing or not finite."""
     styles = {
         _OURS: (WATCHED, "o-"), _TOGETHER: (WATCHED, "D:"), _PAPER: (MARK, "s--")
     }  # fmt: skip

@@ -1,7 +1,9 @@
-"""The paper's tables with our numbers: Markdown, CSV and a figure."""
+"""The paper's tables with our numbers: Markdown, CSV and figures."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -17,7 +19,7 @@ from sekgnn.paper.paper_numbers import (
     best_published,
     paper_number_of,
 )
-from sekgnn.paper.queue import Place, shown_runs
+from sekgnn.paper.queue import QueueEntry, shown_runs
 from sekgnn.paper.recipes import COLUMNS, TABLES, Recipe
 from sekgnn.paper.step_curves import step_curves, step_markdown, step_png
 from sekgnn.reports.figures import INK, MARK, WATCHED, as_text, draw_png
@@ -30,7 +32,7 @@ from sekgnn.reports.run_table import (
     table_rows,
 )
 from sekgnn.training.predictions import to_csv
-from sekgnn.training.run_record import SELECTS_ON, selected_on
+from sekgnn.training.run_record import SELECTS_ON, is_better_high, selected_on
 
 _TITLES = {
     "table1": "Table 1: graph properties and counts of substructures",
@@ -77,25 +79,32 @@ _EV = (
     "Hartree, a0² and cal/(mol K). `sek-gin-ridge` is a network on what the ridge "
     "leaves; rows that do not end in `one-target` learn all twelve at once."
 )
+_IN_SHORT = (
+    "Our numbers beside the paper's for the same system, in the same metric. *Equal* "
+    "are those within one standard error of ours (over ten folds, or over seeds), and "
+    "those that agree in the digits that the paper prints. Earlier recipes (‡) count."
+)
 _EARLIER, _SHORT = "‡", "†"
+_FOLDS = 10  # of every protocol of Table 2
 _PER_ROW = 4  # panels of the figure
+OUTCOMES = ("ahead", "equal", "behind", "not run")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A place of a table.
+    """A cell of a table.
 
     Attributes:
         row: A system, or a variant of ours.
         column: Dataset or target.
-        protocol: Whose number it is.
-        metric: Of both numbers.
+        protocol: Protocol of both numbers.
+        metric: Metric of both numbers.
         ours: Our number, if the run has finished.
-        paper: The paper's number for the system, if there is one.
-        run: Name of the run, if there is one behind it.
+        paper: The paper's number for the system, if published.
+        run: Name of our run, if any.
+        chosen_by: What ours is selected on, in words.
         earlier: Whether ours was made by an earlier recipe of the run.
-        chosen_by: What ours is chosen by, in words.
-        of_epochs: Epochs of the system's authors, where they are known.
+        of_epochs: Epochs of the system's authors, if known.
     """
 
     row: str
@@ -111,49 +120,65 @@ class Cell:
 
     @property
     def is_short(self) -> bool:
-        """Whether ours was trained for fewer epochs than the authors train for."""
+        """Whether ours was trained for fewer epochs than the authors' runs."""
         return self.ours is not None and self.ours.epochs < (self.of_epochs or 0)
+
+    @property
+    def outcome(self) -> str:
+        """How ours compares with the paper's: one of :data:`OUTCOMES`."""
+        if self.ours is None or self.paper is None:
+            return "not run"
+        paper = self.paper.value
+        high = is_better_high(self.metric)  # accuracies, printed as 89.9 %
+        printed = 3 if high else len(str(paper).partition(".")[2])
+        error, count = 0.0, _FOLDS if self.ours.seeds == 1 else self.ours.seeds
+        if self.ours.spread is not None:
+            error = self.ours.spread / math.sqrt(count - 1)
+        difference = self.ours.value - paper
+        if abs(difference) <= error or round(self.ours.value, printed) == paper:
+            return "equal"
+        return "ahead" if (difference > 0) == high else "behind"
 
 
 def metrics_of(table: str, column: str) -> tuple[str, ...]:
     """Return the metrics of the published numbers in a column of a table.
 
-    Counts have two: some systems report an absolute error and some a squared one.
+    Counts have two: some systems report the absolute error, others the squared one.
     """
     named = [n for n in PAPER_NUMBERS if column in (n.target, n.data)]
     return tuple(dict.fromkeys(n.metric for n in named if n.table == TABLES[table]))
 
 
-def cells(table: str, places: Sequence[Place], runs: Path) -> list[Cell]:
-    """Return a table cell by cell: what is run or to be run, then what is published.
+def cells(table: str, entries: Sequence[QueueEntry], runs: Path) -> list[Cell]:
+    """Return the cells of a table: ours, then those that are only published.
 
     Args:
         table: ``"table1"``, ``"table2"`` or ``"table3"``.
-        places: The runs behind it.
+        entries: The runs of the table.
         runs: Folder of the run folders.
     """
-    shown, earlier = shown_runs(places, runs)
-    found: dict[tuple[str, str, str, str], TableRow] = {}
-    columns = {place.recipe.name: place.recipe.column for place in places}
-    each = {f"{m}[{c}]": (c, m) for c in COLUMNS[table] for m in metrics_of(table, c)}
-    for joint, metrics in ((False, ()), (True, tuple(each))):
-        own = [run for run in shown if joint != bool(columns[run.name])]
-        rows = table_rows(own, metrics, paper_number_of)
+    shown, earlier = shown_runs(entries, runs)
+    results: dict[tuple[str, str, str, str], TableRow] = {}
+    columns = {entry.recipe.name: entry.recipe.column for entry in entries}
+    joint = {f"{m}[{c}]": (c, m) for c in COLUMNS[table] for m in metrics_of(table, c)}
+    for is_joint, metrics in ((False, ()), (True, tuple(joint))):
+        selected = [run for run in shown if is_joint != bool(columns[run.name])]
+        rows = table_rows(selected, metrics, paper_number_of)
         for row in sorted(rows, key=lambda row: row.seeds):
-            column, metric = each.get(row.metric, (columns[row.run], row.metric))
-            found[row.run, column, row.protocol, metric] = row
+            column, metric = joint.get(row.metric, (columns[row.run], row.metric))
+            results[row.run, column, row.protocol, metric] = row
     published = {
         (n.model, n.target or n.data, n.protocol, n.metric): n
         for n in PAPER_NUMBERS
         if n.table == TABLES[table]
     }
     out: dict[tuple[str, str, str, str], Cell] = {}
-    for place in places:
-        recipe = place.recipe
+    for entry in entries:
+        recipe = entry.recipe
         for protocol, column in product(_protocols(recipe), recipe.columns):
             for metric in metrics_of(table, column):
                 key = (recipe.row, column, protocol, metric)
-                ours = found.get((recipe.name, column, protocol, metric))
+                ours = results.get((recipe.name, column, protocol, metric))
                 if key in out and (ours is None or ours.seeds < 2):
                     continue  # another seed
                 words = selected_on(recipe.config) if ours is None else ours.selected_on
@@ -169,50 +194,66 @@ def cells(table: str, places: Sequence[Place], runs: Path) -> list[Cell]:
 
 def _protocols(recipe: Recipe) -> tuple[str, ...]:
     """Return the protocols whose numbers a run reports."""
-    own = recipe.config.protocol
-    curves = own == "xu2019" and recipe.config.has_epochs
-    return (own, "wijesinghe2022", "last epoch") if curves else (own,)
+    protocol = recipe.config.protocol
+    curves = protocol == "xu2019" and recipe.config.has_epochs
+    return (protocol, "wijesinghe2022", "last epoch") if curves else (protocol,)
 
 
-def markdown(table: str, found: Sequence[Cell], figure: str) -> str:
+def markdown(table: str, all_cells: Sequence[Cell], figure: str) -> str:
     """Return the page of a table: a section per protocol, a row per system.
 
     Args:
         table: ``"table1"``, ``"table2"`` or ``"table3"``.
-        found: Its cells.
+        all_cells: Its cells.
         figure: File of the figure.
     """
-    parts = [f"# {_TITLES[table]}", f"![ours and the paper's]({figure})"]
+    sections = [f"# {_TITLES[table]}", f"![ours and the paper's]({figure})"]
     blocks: dict[str, list[str]] = {}
     for column in COLUMNS[table]:
         for metric in metrics_of(table, column):
             blocks.setdefault(metric, []).append(column)
     notes: list[str] = []
-    for protocol in dict.fromkeys(cell.protocol for cell in found):
+    for protocol in dict.fromkeys(cell.protocol for cell in all_cells):
         selects = f"`{protocol}` selects on {SELECTS_ON[protocol]}.".format(
             monitor="loss or accuracy", things="graphs"
         )
         paper = _PAPER_SELECTS.get(protocol, _OTHER)
         if protocol == "last epoch":
             paper = f"{_LAST} {_OTHER}"
-        parts += [f"## `{protocol}`", f"{selects} {paper}"]
+        sections += [f"## `{protocol}`", f"{selects} {paper}"]
         for metric, columns in blocks.items():
-            own = [c for c in found if (c.protocol, c.metric) == (protocol, metric)]
+            key = (protocol, metric)
+            group = [c for c in all_cells if (c.protocol, c.metric) == key]
             if len(blocks) > 1:
-                parts.append(f"### {_METRICS[metric]}")
-            parts.append(_block(table, protocol, metric, columns, own, notes))
+                sections.append(f"### {_METRICS[metric]}")
+            sections.append(_block(table, protocol, metric, columns, group, notes))
     if table == "table3":
-        parts += ["## In eV", _EV, _in_ev(found)]
-    parts.insert(1, _ABOUT)
-    if any(cell.is_short for cell in found):
-        parts.insert(2, _FEWER)
-    if any(cell.earlier for cell in found):
-        parts.insert(2, _NOT_RERUN)
-    parts += [f"({i}) {text}" for i, text in enumerate(notes, start=1)]
+        sections += ["## In eV", _EV, _in_ev(all_cells)]
+    sections[1:1] = [_ABOUT, "## In short", _IN_SHORT, _in_short(all_cells)]
+    if any(cell.is_short for cell in all_cells):
+        sections.insert(2, _FEWER)
+    if any(cell.earlier for cell in all_cells):
+        sections.insert(2, _NOT_RERUN)
+    sections += [f"({i}) {text}" for i, text in enumerate(notes, start=1)]
     doubts = dict.fromkeys(
-        cell.paper.note for cell in found if cell.paper and cell.paper.note
+        cell.paper.note for cell in all_cells if cell.paper and cell.paper.note
     )
-    return "\n\n".join([*parts, *(f"* {note}" for note in doubts)]) + "\n"
+    return "\n\n".join([*sections, *(f"* {note}" for note in doubts)]) + "\n"
+
+
+def _in_short(all_cells: Sequence[Cell]) -> str:
+    """Return counts per system of numbers ahead, equal, behind and not run."""
+    outcomes: dict[tuple[str, str], Counter[str]] = {}
+    for cell in all_cells:
+        if cell.paper is not None:
+            outcomes.setdefault((cell.row, cell.protocol), Counter())[cell.outcome] += 1
+    body = [
+        [system, f"`{protocol}`", *(str(counts[o]) for o in OUTCOMES)]
+        for (system, protocol), counts in outcomes.items()
+    ]
+    total = sum(outcomes.values(), Counter())
+    body.append(["all", "", *(str(total[outcome]) for outcome in OUTCOMES)])
+    return markdown_table(["", "protocol", *OUTCOMES], body)
 
 
 def _block(
@@ -220,13 +261,13 @@ def _block(
     protocol: str,
     metric: str,
     columns: Sequence[str],
-    own: Sequence[Cell],
+    group: Sequence[Cell],
     notes: list[str],
 ) -> str:
-    """Return the table of one protocol and metric; ``notes`` grows by what is new."""
+    """Return the table of one protocol and metric; new notes go to ``notes``."""
     body = []
-    for row in dict.fromkeys(cell.row for cell in own):
-        line = {cell.column: cell for cell in own if cell.row == row}
+    for row in dict.fromkeys(cell.row for cell in group):
+        line = {cell.column: cell for cell in group if cell.row == row}
         marks = []
         for text in dict.fromkeys(c.chosen_by for c in line.values() if c.run):
             if text not in notes:
@@ -245,19 +286,19 @@ def _block(
 
 
 def _epochs(line: Sequence[Cell]) -> str:
-    """Return in how many epochs a row was made, and of how many, if that is known."""
+    """Return the epochs of a row and those of its authors, if known."""
     trained = sorted({c.ours.epochs for c in line if c.ours and c.ours.epochs > 1})
     of = sorted({c.of_epochs for c in line if c.ours and c.of_epochs})
     return " of ".join(", ".join(map(str, n)) for n in (trained, of) if n)
 
 
-def _in_ev(found: Sequence[Cell]) -> str:
+def _in_ev(all_cells: Sequence[Cell]) -> str:
     """Return the energies of our runs as a Markdown table."""
     columns = [t.name for t in QM9_TARGETS if t.unit == "Ha"]
     body = []
-    for row in dict.fromkeys(cell.row for cell in found if cell.ours):
-        own = {c.column: c.ours.value for c in found if c.row == row and c.ours}
-        shown = (own.get(column) for column in columns)
+    for row in dict.fromkeys(cell.row for cell in all_cells if cell.ours):
+        values = {c.column: c.ours.value for c in all_cells if c.row == row and c.ours}
+        shown = (values.get(column) for column in columns)
         body.append([
             row,
             *(NOTHING if v is None else show_value("", HARTREE_IN_EV * v)
@@ -286,13 +327,13 @@ def _best(number: PaperNumber | None) -> str:
     return f"{show_value(number.metric, number.value)} ({number.model})"
 
 
-def csv(table: str, found: Sequence[Cell]) -> bytes:
-    """Return every cell as a line of a CSV file, with all digits."""
+def csv(table: str, all_cells: Sequence[Cell]) -> bytes:
+    """Return a CSV file with a line per cell, at full precision."""
     head = ["table", "protocol", "system", "column", "metric", "run", "state", "value",
             "spread", "seeds", "seconds", "epochs", "authors_epochs", "chosen_by",
             "paper", "paper_spread", "best_in_paper", "best_system"]  # fmt: skip
     lines: list[list[Any]] = []
-    for cell in found:
+    for cell in all_cells:
         published = cell.protocol if cell.protocol in _PAPER_SELECTS else "xu2019"
         best = best_published(TABLES[table], published).get((cell.column, cell.metric))
         ours, paper = cell.ours, cell.paper
@@ -310,23 +351,23 @@ def csv(table: str, found: Sequence[Cell]) -> bytes:
     return to_csv(head, lines)
 
 
-def png(table: str, found: Sequence[Cell]) -> bytes:
+def png(table: str, all_cells: Sequence[Cell]) -> bytes:
     """Return a figure: a panel per column and metric, ours and the paper's.
 
-    Numbers of the first protocol with published ones are filled, those of protocols
-    that select nothing on test graphs are open.
+    Markers of the protocol with published numbers are filled; those of protocols that
+    select nothing on test graphs are open.
     """
     panels = [(c, m) for c in COLUMNS[table] for m in metrics_of(table, c)]
     lines = (len(panels) + _PER_ROW - 1) // _PER_ROW
-    names = dict.fromkeys(cell.row for cell in found if cell.ours or cell.paper)
+    names = dict.fromkeys(cell.row for cell in all_cells if cell.ours or cell.paper)
 
     def draw(figure: Any) -> None:
         grid = figure.subplots(lines, _PER_ROW, squeeze=False, sharey=True)
         for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
         for axes, (column, metric) in zip(grid.flat, panels, strict=False):
-            own = [c for c in found if (c.column, c.metric) == (column, metric)]
-            _panel(axes, table, column, metric, own, list(names))
+            group = [c for c in all_cells if (c.column, c.metric) == (column, metric)]
+            _panel(axes, table, column, metric, group, list(names))
         handles, labels = grid.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", ncols=5, frameon=False)
 
@@ -338,7 +379,7 @@ def _panel(
     table: str,
     column: str,
     metric: str,
-    own: Sequence[Cell],
+    group: Sequence[Cell],
     names: list[str],
 ) -> None:
     published = "xu2019" if table == "table2" else "holdout"
@@ -350,7 +391,7 @@ def _panel(
     ):
         values = {
             cell.row: number.value
-            for cell in own
+            for cell in group
             for number in [cell.paper if label == "paper" else cell.ours]
             if cell.protocol == protocol and number is not None
         }
@@ -375,31 +416,33 @@ def _panel(
 
 
 def write_table(
-    table: str, places: Sequence[Place], runs: Path, folder: Path
+    table: str, entries: Sequence[QueueEntry], runs: Path, folder: Path
 ) -> list[str]:
     """Write a table as Markdown, CSV and PNG; return the names of the files.
 
-    Tables 4 and 5 are curves over lengths of walks.
+    Tables 4 and 5 are curves over walk lengths.
 
     Raises:
         OutputError: If a file cannot be written.
     """
     if table in _TITLES:
-        found = cells(table, places, runs)
+        all_cells = cells(table, entries, runs)
         files = {
-            f"{table}.md": markdown(table, found, f"{table}.png").encode(),
-            f"{table}.csv": csv(table, found),
-            f"{table}.png": png(table, found),
+            f"{table}.md": markdown(table, all_cells, f"{table}.png").encode(),
+            f"{table}.csv": csv(table, all_cells),
+            f"{table}.png": png(table, all_cells),
         }
     else:
-        files = _steps(table, places, runs)
+        files = _steps(table, entries, runs)
     folder.mkdir(parents=True, exist_ok=True)
     write_files(folder, files)
     return sorted(files)
 
 
-def _steps(table: str, places: Sequence[Place], runs: Path) -> dict[str, bytes]:
-    runs_done, _ = shown_runs([p for p in places if p.state == "done"], runs)
+def _steps(table: str, entries: Sequence[QueueEntry], runs: Path) -> dict[str, bytes]:
+    runs_done, _ = shown_runs(
+        [entry for entry in entries if entry.state == "done"], runs
+    )
     curves = step_curves(runs_done, table_rows(runs_done), tables=(TABLES[table],))
     lines = []
     for curve in curves:

@@ -271,11 +271,15 @@ def prediction_pngs(
     return _scatter(record, predictions, name)
 
 
+def things_of(record: RunRecord) -> str:
+    """Return what a run predicts for: graphs, nodes or pairs."""
+    level = str(record.data.get("level"))
+    return {"node": "nodes", "link": "pairs"}.get(level, "graphs")
+
+
 def subject(record: RunRecord) -> str:
     """Return what the predictions are of: which graphs, and which weights."""
-    level = str(record.data.get("level"))
-    things = {"node": "nodes", "link": "pairs"}.get(level, "graphs")
-    text = f"test {things}"
+    text = f"test {things_of(record)}"
     if len(record.folds) > 1:
         text += f" of {len(record.folds)} folds"
     if record.monitor == "nothing":
@@ -358,7 +362,13 @@ def _identity_panel(
     true, predicted, lower, upper = (a[known] for a in (true, predicted, lower, upper))
     about = f"{true.size} values"
     if true.size:
-        about += f", MAE {np.abs(true - predicted).mean():.4g}"
+        error = predicted - true
+        about += f", MAE {np.abs(error).mean():.4g}"
+        with np.errstate(over="ignore", invalid="ignore"):  # of numbers above 1e154
+            mse, spread = float((error**2).mean()), float(true.var())
+        about += f", RMSE {math.sqrt(mse):.4g}"
+        if 0 < spread < math.inf:
+            about += f", R² {1 - mse / spread:.3f}"
     if left_out:
         about += f", {left_out} predictions are not finite"
     axes.set(xlabel="true", ylabel="predicted")

@@ -6,11 +6,13 @@ with everything needed to repeat it.
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from sekgnn.files import write_files
@@ -25,10 +27,12 @@ from sekgnn.reports.paired_differences import (
     paired_differences,
     paired_markdown,
 )
+from sekgnn.reports.ranking import rankings
 from sekgnn.reports.run_figures import (
     curve_pngs,
     prediction_pngs,
     read_predictions,
+    things_of,
 )
 from sekgnn.reports.run_table import (
     NOTHING,
@@ -36,6 +40,7 @@ from sekgnn.reports.run_table import (
     TableRow,
     cells,
     run_row,
+    show_difference,
     show_result,
     show_seconds,
     show_value,
@@ -44,7 +49,7 @@ from sekgnn.reports.run_table import (
 )
 from sekgnn.training.config import RunConfig, config_fields
 from sekgnn.training.run_folder import CONFIG_FILE, json_yaml
-from sekgnn.training.run_record import RECORD_FILE, RunRecord
+from sekgnn.training.run_record import PAIRED_ERROR, RECORD_FILE, RunRecord
 
 PAGE_FILE = "report.html"
 TABLE_FILE = "table.md"
@@ -119,20 +124,21 @@ def write_report(
     rows = table_rows(loaded, list(metrics), published)
     files: dict[str, bytes] = {}
     figures: dict[str, dict[str, bytes]] = {}
-    molecules: dict[str, list[str]] = {}
+    pieces: dict[str, list[str]] = {}
     for i, run in enumerate(loaded, start=1):
         figures[run.slug] = drawn = curve_pngs(run.record, run.name)
         if run.predictions is not None:
             table = read_predictions(run.predictions)
             drawn |= prediction_pngs(run.record, table, run.name)
             if run.record.data.get("kind") == "regression":
-                molecules[run.slug] = worst_molecules(table)
+                ranked = rankings(table, f"test {things_of(run.record)}")
+                pieces[run.slug] = [*ranked, *worst_molecules(table)]
         files |= {f"{run.slug}-{name}.png": png for name, png in drawn.items()}
         if progress is not None:
             progress(i, len(loaded))
     pairs = paired_differences(loaded, list(metrics))
     files[TABLE_FILE] = (table_markdown(rows) + paired_markdown(pairs)).encode()
-    files[PAGE_FILE] = run_page(loaded, rows, figures, pairs, molecules).encode()
+    files[PAGE_FILE] = run_page(loaded, rows, figures, pairs, pieces).encode()
     if pages is not None:
         files |= pages(loaded, rows)
     folder = Path(output)
@@ -149,12 +155,12 @@ def run_page(
     rows: Sequence[TableRow],
     figures: Mapping[str, Figures] | None = None,
     pairs: Sequence[PairedDifference] = (),
-    molecules: Mapping[str, Sequence[str]] | None = None,
+    pieces: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Return a self-contained page of HTML.
 
     ``figures`` holds PNG files by their subject, for the ``slug`` of each run, and
-    ``molecules`` pieces of HTML to stand below them.
+    ``pieces`` more HTML to stand below them.
     """
     anchors = {run.name: f"run-{i}" for i, run in enumerate(runs, start=1)}
     head, body, notes = cells(rows)
@@ -170,14 +176,14 @@ def run_page(
         keep = ("first run", "second run", "first - second", "verdict")
         parts.append(html.table(*paired_cells(pairs), keep=keep))
     for run in runs:
-        drawn = (molecules or {}).get(run.slug, ())
-        own = (figures or {}).get(run.slug, {})
-        parts += _section(run, anchors[run.name], own, drawn)
+        drawn = (figures or {}).get(run.slug, {})
+        below = (pieces or {}).get(run.slug, ())
+        parts += _section(run, anchors[run.name], drawn, below)
     return html.page(f"sekgnn: {number}", parts)
 
 
 def _section(
-    run: Run, anchor: str, figures: Figures, molecules: Sequence[str]
+    run: Run, anchor: str, figures: Figures, pieces: Sequence[str]
 ) -> list[str]:
     record = run.record
     command = f"sekgnn train --config config.yaml --output {shlex.quote(run.slug)}"
@@ -190,9 +196,10 @@ def _section(
         _results(run),
         *_targets(record),
         *_intervals(record),
+        *_baselines(record),
         *(() if baseline is None else [html.note(baseline)]),
         *([html.box("cards", drawn)] if drawn else ()),
-        *molecules,
+        *pieces,
         html.heading(3, "Trainings"),
         _folds(record),
         html.heading(3, "Details"),
@@ -232,6 +239,40 @@ def _targets(record: RunRecord) -> list[str]:
     names = [head[i] for i in shown]
     body = [[row[i] for i in shown] for row in rows]
     return [html.heading(3, "Each target"), html.table(names, body, keep=names)]
+
+
+def _baselines(record: RunRecord) -> list[str]:
+    """Show what models without a network reach on the same splits."""
+    tables = [fold.baseline for fold in record.folds]
+    names = [name for name in record.baseline.get("each", ()) if name in tables[0]]
+    if not names:
+        return []
+    known = {
+        result.metric: result.value
+        for result in record.results
+        if result.protocol == record.protocol and result.metric in tables[0][names[0]]
+    }
+    compared = record.baseline["metric"]
+    rows = [["this model", *(show_value(*item) for item in known.items()), ""]]
+    for name in names:
+        folds = [table.get(name) or {} for table in tables]
+        means = {metric: fmean(_numbers(folds, metric)) for metric in known}
+        lead = known.get(compared, math.nan) - means.get(compared, math.nan)
+        ahead = show_difference(compared, lead)
+        error = math.hypot(*_numbers(folds, PAIRED_ERROR)) / len(folds)
+        if math.isfinite(error):
+            ahead += f" ± {show_value(compared, error)}"
+        rows.append([name, *(show_value(*item) for item in means.items()), ahead])
+    head = ["model", *known, f"{compared}: this model - other"]
+    about = "± is the standard error of the difference, over the same test graphs."
+    title = html.heading(3, "Without a network")
+    return [title, html.table(head, rows, keep=head), html.note(about)]
+
+
+def _numbers(tables: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+    """Return a number of every table, NaN where there is none."""
+    values = [table.get(name) for table in tables]
+    return [math.nan if value is None else float(value) for value in values]
 
 
 def _of_intervals(metric: str) -> bool:

@@ -1,9 +1,7 @@
-"""The record of a search: its trials, its best config, and the files they go to."""
+"""The record of a search: its trials, its best config, and their files."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
@@ -15,6 +13,7 @@ import yaml
 from sekgnn.errors import ConfigError
 from sekgnn.files import write_files
 from sekgnn.training.config import RunConfig
+from sekgnn.training.predictions import to_csv
 from sekgnn.training.space import SearchSpace
 
 BEST_FILE = "best.yaml"
@@ -27,13 +26,13 @@ _STATES = ("complete", "pruned", "fail", "running")
 def trial_row(trial: Any, space: SearchSpace) -> dict[str, Any]:
     """Return an Optuna trial as a line of ``trials.csv``.
 
-    ``trial`` is Optuna's number of it, ``slot`` its number among the trials that count.
-    A trial that was interrupted has the state ``"fail"``; another one has its slot.
-    Epochs are summed over the folds. ``reason`` says why a trial was given up, unless
-    it was the pruner.
+    ``trial`` is Optuna's number, ``slot`` the number among the trials that count. An
+    interrupted trial has the state ``"fail"``, and another one takes its slot. Epochs
+    are summed over the folds. ``reason`` says why a trial stopped, unless it was pruned
+    by the pruner.
     """
     state, attrs = trial.state.name.lower(), trial.user_attrs
-    gone = "its process is gone" if state == "fail" else None
+    default_reason = "its process is gone" if state == "fail" else None
     epochs = max(trial.intermediate_values, default=0)
     return {
         "trial": trial.number,
@@ -46,7 +45,7 @@ def trial_row(trial: Any, space: SearchSpace) -> dict[str, Any]:
         "last_value": trial.intermediate_values.get(epochs),
         "num_parameters": attrs.get("num_parameters"),
         "seconds": attrs.get("seconds"),
-        "reason": attrs.get("reason", gone),
+        "reason": attrs.get("reason", default_reason),
     }
 
 
@@ -56,19 +55,19 @@ class SearchRecord:
 
     Attributes:
         study_name: Name of the study.
-        storage: Where it is kept, without a password.
-        config: Of the trials, without the keys searched over, as plain values.
+        storage: URL of the storage, without a password.
+        config: Config of the trials as plain values, without the searched keys.
         space: The space, as plain values.
-        sampler: How points were proposed.
-        pruner: When trainings were stopped.
+        sampler: Name of the sampler.
+        pruner: Name of the pruner.
         monitor: Such as ``"val_loss"``.
         direction: ``"minimize"`` or ``"maximize"``.
-        selected_on: The value that trials are compared by, in words.
-        data: Name, number of graphs, SHA-256 of the graphs that are not for test alone.
-        requested: Number of trials asked for.
-        versions: Of Python and packages.
-        commit: Of the source, or ``None``.
-        rows: All trials that were begun, as :func:`trial_row`.
+        selected_on: The value by which trials are compared, in words.
+        data: Name, number of graphs, SHA-256 of the training and validation graphs.
+        requested: Number of trials requested.
+        versions: Versions of Python and packages.
+        commit: Commit of the source, if known.
+        rows: All trials, from :func:`trial_row`.
     """
 
     study_name: str
@@ -99,9 +98,9 @@ class SearchRecord:
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """Trial, value, kept epochs and keys of the best trial.
+        """Trial, value, kept epochs and keys of the best complete trial, if any.
 
-        Of equal trials the one of the first slot; ``None`` if none is complete.
+        The first slot wins among equal trials.
         """
         sign = -1 if self.direction == "maximize" else 1
         complete = [row for row in self.rows if row["state"] == "complete"]
@@ -113,27 +112,27 @@ class SearchRecord:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that the trials of a study must have in common.
+        """Everything that the trials of a study must share.
 
-        Data counts by content, not by name, so that paths may differ between machines.
+        Data counts by content, so paths may differ between machines.
         """
         keys = SearchSpace(self.space).keys
         free = {item.name for item in fields(RunConfig) if item.metadata.get("free")}
         free |= {"data", "split", *keys}
         return {
             **{k: v for k, v in self.config.items() if k not in free},
-            **{f"{name} of the space": part for name, part in self.space.items()},
-            "order of the space": list(self.space),  # so of the points of a grid
+            **{f"{name} of the space": item for name, item in self.space.items()},
+            "order of the space": list(self.space),  # and of the points of a grid
             "training and validation graphs": self.data["fingerprint"][:8],
             "sampler": self.sampler,
             "pruner": self.pruner,
         }
 
     def best_config(self) -> RunConfig:
-        """Return the whole config of the best trial.
+        """Return the config of the best trial.
 
         Raises:
-            ConfigError: If no trial is complete; says why.
+            ConfigError: If no trial is complete; gives the most common reason.
         """
         if self.best is None:
             reasons = Counter(row["reason"] for row in self.rows if row["reason"])
@@ -147,31 +146,25 @@ class SearchRecord:
         del values["rows"]
         return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
-    def to_csv(self) -> str:
-        """Return the text of ``trials.csv``, one line per trial."""
-        file = io.StringIO()
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerows(row.keys() for row in self.rows[:1])
-        lines.writerows(map(_cell, row.values()) for row in self.rows)
-        return file.getvalue()
-
     def save(self, folder: Path) -> None:
-        """Write ``trials.csv``, ``best.yaml`` and ``search.json``, each all or nothing.
+        """Write ``trials.csv``, ``best.yaml`` and ``search.json``, each atomically.
 
         Raises:
             OutputError: If a file cannot be written; an older one is then unchanged.
         """
-        files = {TABLE_FILE: self.to_csv()}
+        lines = [[_cell(value) for value in row.values()] for row in self.rows]
+        files = {TABLE_FILE: to_csv(list(self.rows[0]), lines) if lines else b""}
         if self.best is not None:
             config = self.best_config().to_dict()
             files[BEST_FILE] = (
                 f"# {self.selected_on}: {self.best['value']!r}\n"
                 f"# trial {self.best['trial']} of study {self.study_name}\n"
-            ) + yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
-        files[RECORD_FILE] = self.to_json()
-        write_files(folder, {name: text.encode() for name, text in files.items()})
+                + yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+            ).encode()
+        files[RECORD_FILE] = self.to_json().encode()
+        write_files(folder, files)
 
 
 def _cell(value: Any) -> Any:
-    """Return a cell of a table: text as it is, other values as JSON."""
+    """Return a cell of a table: text unchanged, other values as JSON."""
     return value if value is None or isinstance(value, str) else json.dumps(value)

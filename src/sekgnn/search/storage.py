@@ -1,4 +1,4 @@
-"""Optuna's storages: opened, checked, with errors that say what to do.
+"""Optuna's storages: opened, checked, and with errors that name a cure.
 
 Databases and journal files hold JSON; no storage that unpickles is ever opened.
 """
@@ -19,13 +19,13 @@ from sekgnn.parsing import parse_json
 from sekgnn.search.record import SearchRecord
 
 DATABASE_FILE = "study.db"
-_IDENTITY = "sekgnn"  # user attribute of a study: what its trials have in common
-_LOCK_SECONDS = 60.0  # how long SQLite waits for another process that writes
+_IDENTITY = "sekgnn"  # user attribute of a study: what its trials share
+_LOCK_SECONDS = 60.0  # that SQLite waits for another writer
 
 
 @contextmanager
 def quiet_optuna() -> Iterator[Any]:
-    """Yield the package, with its log and its hints switched off."""
+    """Yield the package with its log and warnings switched off."""
     optuna = require("optuna", "search")
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.CRITICAL)
@@ -40,7 +40,7 @@ def quiet_optuna() -> Iterator[Any]:
 
 @contextmanager
 def storage_errors(url: str) -> Iterator[None]:
-    """Turn what the database raises into an OutputError that says what to do."""
+    """Turn errors of the database into an OutputError with a cure."""
     from optuna.exceptions import StorageInternalError
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -52,7 +52,7 @@ def storage_errors(url: str) -> Iterator[None]:
             cause = cause.__cause__
         raise OutputError(
             f"the study in {shown(url)} cannot be read or written: "
-            f"{str(cause).splitlines()[0]}. What it held is unchanged; free some space "
+            f"{str(cause).splitlines()[0]}. Its content is unchanged; free some space "
             "or check the storage, and repeat the command to continue."
         ) from error
 
@@ -61,8 +61,8 @@ def open_study(url: str, search: SearchRecord) -> Any:
     """Return the study of a search, new or with its earlier trials.
 
     Raises:
-        ConfigError: If it is a study of something else, which names the difference, or
-            cannot be opened.
+        ConfigError: If it cannot be opened, or belongs to another search; names the
+            difference.
     """
     import optuna
 
@@ -72,23 +72,23 @@ def open_study(url: str, search: SearchRecord) -> Any:
         direction=search.direction,  # type: ignore[arg-type]  # one of its two
         load_if_exists=True,
     )
-    here = search.identity
+    expected = search.identity
     if _IDENTITY not in study.user_attrs:
         if study.get_trials(deepcopy=False):
             raise ConfigError(
                 f"study {search.study_name!r} in {shown(url)} was not made by sekgnn "
                 "search; choose another name."
             )
-        study.set_user_attr(_IDENTITY, here)
-    there = study.user_attrs[_IDENTITY]
+        study.set_user_attr(_IDENTITY, expected)
+    stored = study.user_attrs[_IDENTITY]
     different = [
-        f"{key} ({there.get(key)!r} there, {here.get(key)!r} here)"
-        for key in {**there, **here}
-        if there.get(key) != here.get(key)
+        f"{key} ({stored.get(key)!r} there, {expected.get(key)!r} here)"
+        for key in {**stored, **expected}
+        if stored.get(key) != expected.get(key)
     ]
     if different:
         raise ConfigError(
-            f"study {search.study_name!r} is a search of something else: "
+            f"study {search.study_name!r} belongs to another search: "
             f"{'; '.join(different[:3])}. Choose another output or study name, or "
             "repeat its own command."
         )
@@ -99,8 +99,7 @@ def open_storage(url: str, attempts: int = 5) -> Any:
     """Return Optuna's storage of a URL; a ``.log`` or ``.journal`` file is a journal.
 
     Raises:
-        ConfigError: If it is not a URL, its driver is missing, or the journal is
-            damaged.
+        ConfigError: If it is no URL, its driver is missing, or the journal is damaged.
     """
     from optuna.storages import JournalStorage, RDBStorage
     from optuna.storages.journal import JournalFileBackend
@@ -118,10 +117,10 @@ def open_storage(url: str, attempts: int = 5) -> Any:
         if not isinstance(error, ArgumentError):
             if not attempts:
                 raise
-            time.sleep(0.2)  # perhaps another process was making the same tables
+            time.sleep(0.2)  # another process may be creating the tables
             return open_storage(url, attempts - 1)
         cause: Exception = error
-    except Exception as error:  # a missing driver, or what Optuna makes of other lines
+    except Exception as error:  # a missing driver, or an unreadable journal
         cause = error
     reason = f"{type(cause).__name__}: {cause}".splitlines()[0][:200]
     raise ConfigError(
@@ -134,14 +133,14 @@ def open_storage(url: str, attempts: int = 5) -> Any:
 def _check_last_line(journal: str) -> None:
     """Raise ValueError if the last line of a journal is cut short, as by a full disk.
 
-    Optuna would write its next line behind it.
+    Optuna would append its next line to it.
     """
     from optuna.storages.journal import JournalFileSymlinkLock
 
     if not Path(journal).exists():
         return
     lock = JournalFileSymlinkLock(journal)
-    lock.acquire()  # or else another process may be in the middle of a line
+    lock.acquire()  # another process may be in the middle of a line
     try:
         content = Path(journal).read_bytes()
     finally:

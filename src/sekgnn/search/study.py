@@ -1,4 +1,4 @@
-"""A search: many configs, compared on validation graphs, the best one written down."""
+"""A search: many configs, compared on validation graphs, and the best one."""
 
 from __future__ import annotations
 
@@ -61,36 +61,36 @@ def search(
     """Search over ``space`` and write the results to ``output``.
 
     Trials are compared by the validation value of ``config.monitor``; test graphs are
-    not looked at. The same call continues a search that was interrupted, and any number
-    of processes may work on one study at once: a call returns when the study has
-    ``trials`` that are complete or pruned, whichever process ran them.
+    not used. The same call continues an interrupted search, and several processes may
+    work on one study: a call returns when the study has ``trials`` complete or pruned
+    trials, whichever process ran them.
 
     Args:
-        config: Config of the trials, without the keys that are searched over.
-        space: What to search over.
+        config: Config of the trials, without the searched keys.
+        space: The search space.
         output: A folder for ``best.yaml``, ``trials.csv``, ``search.json`` and, unless
-            ``storage`` is given, ``study.db``; made if it is missing.
-        trials: How many there should be in all, earlier ones included; ``None`` for
-            30, or for the whole space with sampler ``"grid"``.
+            ``storage`` is given, ``study.db``; created if missing.
+        trials: Total number of trials, including earlier ones; ``None`` for 30, or for
+            the whole space with sampler ``"grid"``.
         storage: URL of an Optuna storage, to spread a search over machines.
-        study_name: Name of the study in it.
+        study_name: Name of the study in the storage.
         sampler: ``"tpe"``, ``"random"`` or ``"grid"``; seeded by ``config.seed``.
         pruner: ``"median"``, ``"hyperband"`` or ``"none"``.
-        jobs: Processes to start; 1 works in this one. A script that asks for more
-            needs the usual ``if __name__ == "__main__":``.
-        timeout: Begin no trial after that many seconds.
-        data_root: The data folder of benchmarks; by default what ``SEKGNN_DATA`` names.
-        data: Graphs and targets, if they are loaded already.
+        jobs: Processes to start; 1 works in this one. With several, a script needs the
+            usual ``if __name__ == "__main__":``.
+        timeout: Seconds after which no trial begins.
+        data_root: The data folder of benchmarks; by default ``SEKGNN_DATA``.
+        data: Graphs and targets, if already loaded.
         encoding_progress: Called with (done, total) while encodings are computed.
         progress: Called with (done, total) trials.
 
     Returns:
-        The record, which is also in ``output``.
+        The record, also written to ``output``.
 
     Raises:
-        ConfigError: If a key cannot work, the protocol selects on test graphs, or
-            ``output`` or the study hold something else.
-        GraphInputError: If the data is wrong.
+        ConfigError: If a key is invalid, the protocol selects on test graphs, or
+            ``output`` or the study belong to something else.
+        GraphInputError: If the data is invalid.
         MissingExtraError: If Optuna is not installed.
         OutputError: If study or files cannot be written.
     """
@@ -154,15 +154,15 @@ def search(
                     run_processes(
                         job, [()] * jobs, look=worker.unfinished, failed=failures.append
                     )
-                    if failures and worker.unfinished():  # by none of the others
+                    if failures and worker.unfinished():
                         raise failures[0]
-            finally:  # what there is, however it ended
+            finally:  # also after an interruption
                 record = _write(worker, folder)
     return record
 
 
 def _pruner(name: str, epochs: int, folds: int) -> Any:
-    """Return a pruner for ``folds`` trainings, one after the other."""
+    """Return a pruner for ``folds`` consecutive trainings."""
     from optuna import pruners
 
     if name == "median":
@@ -178,8 +178,7 @@ def _pruner(name: str, epochs: int, folds: int) -> Any:
 def _write(worker: Worker, folder: Path) -> SearchRecord:
     """Write the files of a search, and return the record with its trials.
 
-    Several processes may do so at once: the last to write looks again whether the
-    study has changed since it was read.
+    Several processes may write at once, so each repeats until the study is unchanged.
     """
     record, written = worker.record, None
     while True:
@@ -197,7 +196,7 @@ def _write(worker: Worker, folder: Path) -> SearchRecord:
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise if a folder holds something else."""
+    """Raise ConfigError if a folder has other contents."""
     names = set(visible_names(folder))
     foreign = sorted(names - {DATABASE_FILE, RECORD_FILE, TABLE_FILE, BEST_FILE})
     if foreign and not names & {DATABASE_FILE, RECORD_FILE}:
@@ -208,7 +207,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _check_possible(space: SearchSpace, validation: Validation) -> None:
-    """Raise, with the error of the first, if no point of the space can be trained."""
+    """Raise the error of the first point if no point can be trained."""
     errors = []
     for point in space.points():
         try:

@@ -1,11 +1,11 @@
-"""The trials of a search: what they optimise, and how processes share them.
+"""The trials of a search: their objective, and how processes share them.
 
-They optimise the validation value of a config; no test graph is read. A study has slots
-0, 1, 2, ..., one for each trial that counts. Trials choose theirs in the order of
-Optuna's numbers, which are unique in every storage, so that no slot is taken twice. A
-trial that failed gives its slot back. (In Optuna's own queue and grid sampler two
-processes can take the same point. Its heartbeat knows no journals, and no trial that
-was killed before the first beat.)
+Trials optimise the validation value of a config; no test graph is read. A study has
+slots 0, 1, 2, ..., one per trial that counts. Trials choose theirs in the order of
+Optuna's numbers, which are unique in every storage, so no slot is taken twice. A failed
+trial releases its slot. (With Optuna's queue and grid sampler two processes can take
+the same point. Its heartbeat does not work with journals, and misses trials killed
+before the first beat.)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GRACE_SECONDS = 60
 _WAIT_SECONDS = 0.5
 
 Report = Callable[[int, float], None]
-"""Called with the number of epochs, over all folds, and the value so far."""
+"""Called with the number of epochs over all folds and the current value."""
 
 
 class Outcome(NamedTuple):
@@ -53,8 +53,8 @@ class Validation:
     """Data and splits of a search, loaded once and shared by its trials.
 
     Raises:
-        ConfigError: If the protocol selects on test graphs, or a key cannot work.
-        GraphInputError: If the data is wrong, or cannot be split so.
+        ConfigError: If the protocol selects on test graphs, or a key is invalid.
+        GraphInputError: If the data is invalid, or cannot be split.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Validation:
 
     @property
     def selected_on(self) -> str:
-        """The value that trials are compared by, in words."""
+        """The value by which trials are compared, in words."""
         config = self.config
         value = f"the last {config.monitor}"
         if config.keeps_best:
@@ -86,13 +86,13 @@ class Validation:
         )
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 of all that a search may look at, so of no test target."""
+        """Return a SHA-256 of all data a search may use, without test targets."""
         digest = hashlib.sha256()
-        parts = [part for split in self.splits for part in (split.train, split.val)]
-        for part in parts:
-            digest.update(np.sort(part).tobytes() + b"|")
-        seen = np.unique(np.concatenate(parts))
-        digest.update(self.data.subset(seen).fingerprint().encode())
+        indices = [i for split in self.splits for i in (split.train, split.val)]
+        for array in indices:
+            digest.update(np.sort(array).tobytes() + b"|")
+        used = np.unique(np.concatenate(indices))
+        digest.update(self.data.subset(used).fingerprint().encode())
         return digest.hexdigest()
 
     def check(self, config: RunConfig) -> None:
@@ -102,14 +102,14 @@ class Validation:
     def value(self, config: RunConfig, report: Report | None = None) -> Outcome:
         """Train a config, as ``sekgnn train`` would, and return its validation value.
 
-        ``report`` is called after every epoch with the number of epochs so far and the
-        value so far: of this fold and of those before, averaged. An error that it
-        raises ends the training and comes out here.
+        ``report`` is called after every epoch with the number of epochs and the value
+        so far, averaged over this fold and earlier ones. An error it raises ends the
+        training and is passed on.
 
         Raises:
-            ConfigError: If ``config`` cannot work, or the loss is not finite
+            ConfigError: If ``config`` is invalid, or the loss is not finite
                 (:class:`~sekgnn.training.loop.NotFiniteError`).
-            MemoryError: If there is not enough memory, on whatever device.
+            MemoryError: If memory is insufficient, on any device.
         """
         monitor = f"val_{config.monitor}"
         values: list[float] = []
@@ -118,12 +118,12 @@ class Validation:
             training = self.training.change(config)
             training.prepare(self.progress)
             for number in range(len(self.splits)):
-                tell = _reporter(config, values.copy(), report)
-                fits.append(training.fit(number, report=tell))
+                on_epoch = _reporter(config, values.copy(), report)
+                fits.append(training.fit(number, report=on_epoch))
                 values.append(fits[-1].curves[monitor][fits[-1].kept_epoch - 1])
         except RuntimeError as error:
-            lacking = "allocate memory" in str(error)  # torch's error on the CPU
-            if lacking or isinstance(error, torch.cuda.OutOfMemoryError):
+            on_cpu = "allocate memory" in str(error)
+            if on_cpu or isinstance(error, torch.cuda.OutOfMemoryError):
                 raise MemoryError("not enough memory") from error
             raise
         return Outcome(
@@ -137,23 +137,23 @@ class Validation:
 def _reporter(
     config: RunConfig, before: list[float], report: Report | None
 ) -> Callable[[int, dict[str, float]], None]:
-    """Return the callback of one fold; ``before`` are the values of earlier folds."""
+    """Return the callback of one fold; ``before`` holds the values of earlier folds."""
     monitor = f"val_{config.monitor}"
     best = max if is_better_high(monitor) else min
     seen: list[float] = []
 
-    def tell(epoch: int, measured: dict[str, float]) -> None:
+    def on_epoch(epoch: int, measured: dict[str, float]) -> None:
         if not math.isnan(measured[monitor]):
             seen.append(measured[monitor])
         if report is not None and seen:
             so_far = [*before, best(seen) if config.keeps_best else seen[-1]]
             report(len(before) * config.epochs + epoch, sum(so_far) / len(so_far))
 
-    return tell
+    return on_epoch
 
 
 def _check_config(config: RunConfig) -> None:
-    """Raise if there are no validation graphs, or several processes for a model."""
+    """Raise ConfigError unless trials are single networks with validation graphs."""
     if config.watched != "val":
         raise ConfigError(
             "a search compares trials on validation graphs, and with protocol "
@@ -177,8 +177,8 @@ class Worker:
     Args:
         study: Optuna's study.
         record: The search: its space, sampler and number of trials.
-        validation: What is optimised.
-        ends: When no more trial is begun, in seconds since the epoch.
+        validation: The objective.
+        ends: Time after which no trial begins, in seconds since the epoch.
         progress: Called with (done, total) trials.
     """
 
@@ -196,7 +196,7 @@ class Worker:
         self._signs: dict[int, tuple[Any, float]] = {}
 
     def work(self) -> None:
-        """Run trials until the study is done or the time is over."""
+        """Run trials until the study or the time is over."""
         parent = multiprocessing.parent_process()
         while self.unfinished() and time.time() < self.ends:
             if parent is not None and not parent.is_alive():
@@ -205,10 +205,10 @@ class Worker:
             if live < self.record.requested:
                 self._run_trial()
             else:
-                time.sleep(_WAIT_SECONDS)  # for others, which may yet fail
+                time.sleep(_WAIT_SECONDS)  # running trials may still fail
 
     def unfinished(self) -> bool:
-        """Return whether trials are missing, and report how many are done."""
+        """Return whether trials are missing, and report progress."""
         total = self.record.requested
         done = sum(t.state.name in ("COMPLETE", "PRUNED") for t in self.trials())
         if self.progress is not None:
@@ -218,8 +218,8 @@ class Worker:
     def trials(self) -> list[Any]:
         """Return all trials, after failing those whose process is gone.
 
-        No two clocks are compared: a trial is gone if its sign of life has not changed
-        for :data:`GRACE_SECONDS` of this process's own time.
+        A trial is gone if its sign of life has not changed for :data:`GRACE_SECONDS` of
+        this process's clock, so no two clocks are compared.
         """
         from optuna.trial import TrialState
 
@@ -255,7 +255,7 @@ class Worker:
             state = TrialState.PRUNED
         except (ConfigError, MemoryError) as error:
             state, reason = TrialState.PRUNED, str(error) or "not enough memory"
-        except UpdateFinishedTrialError:  # others thought that this process was gone
+        except UpdateFinishedTrialError:  # another process took this one for dead
             pass
         except BaseException as error:
             reason = f"interrupted by {type(error).__name__}"
@@ -267,7 +267,7 @@ class Worker:
             self.study.tell(trial, value, state, skip_if_finished=True)
 
     def choose_slot(self, trial: Any) -> int | None:
-        """Return the first free slot, or ``None``, once earlier trials have theirs."""
+        """Return the first free slot, if any, once earlier trials have theirs."""
         while True:
             earlier = [t for t in self.trials() if t.number < trial.number]
             taken = [
@@ -283,10 +283,9 @@ class Worker:
         return slot
 
     def _sampler(self, slot: int) -> Any:
-        """Return the sampler of one trial.
+        """Return the sampler of one trial, a function of its slot.
 
-        It depends on the slot of the trial alone, so that a continued search, or one of
-        several processes, does not repeat the random numbers of another.
+        So a continued search, or one of several processes, repeats no random numbers.
         """
         from optuna import samplers
 
@@ -321,14 +320,14 @@ class Worker:
 
 @contextmanager
 def _signs_of_life(trial: Any) -> Iterator[None]:
-    """Count up a user attribute of a trial, so that other processes see it is alive."""
+    """Increment a user attribute of a trial, as a sign of life to other processes."""
     end = threading.Event()
 
     def beat() -> None:
         count = 0
         while not end.wait(BEAT_SECONDS):
             count += 1
-            with suppress(Exception):  # the training itself will notice
+            with suppress(Exception):  # the trial itself will raise it
                 trial.set_user_attr("alive", count)
 
     threading.Thread(target=beat, daemon=True).start()

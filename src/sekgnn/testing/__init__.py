@@ -1,4 +1,4 @@
-"""Helpers for tests of code that uses this library; needs hypothesis."""
+"""Helpers to test code that uses this library; needs hypothesis."""
 
 from sekgnn.checks import require
 

@@ -1,4 +1,4 @@
-"""Graphs that hypothesis draws, and the law that every node function obeys."""
+"""Strategies of hypothesis for graphs, and the law that every node function obeys."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from sekgnn.datasets.graph_task import GraphTask
 from sekgnn.encoding.encoder import encode
 from sekgnn.encoding.ragged import RaggedEncoding
 from sekgnn.fields import POSITIONS
+from sekgnn.graphs.molecules import shown_smiles
 from sekgnn.graphs.packed import PackedGraphs
 from sekgnn.hops import hop_pairs
 from sekgnn.kernel import clock
@@ -251,7 +252,7 @@ def _who_collides(steps: Ladder, chosen: str) -> list[str]:
 
 def _called(task: GraphTask, graph: int) -> str:
     """Return where a graph stands, and its SMILES."""
-    text = "" if task.texts is None else f" {task.texts[graph]}"
+    text = "" if task.texts is None else f" {shown_smiles(task.texts[graph])}"
     return f"{task.places[graph] or f'graph {graph}'}{text}"
 
 

@@ -17,7 +17,14 @@ from sekgnn.fields import GRAPH_X
 from sekgnn.kernel import clock
 from sekgnn.models import Forest
 from sekgnn.training.config import TREES, TREES_READ
-from sekgnn.training.run_record import LEFT_OUT, FoldRecord, is_better_high
+from sekgnn.training.loop import Status
+from sekgnn.training.paired import Outcome, paired_error
+from sekgnn.training.run_record import (
+    LEFT_OUT,
+    PAIRED_ERROR,
+    FoldRecord,
+    is_better_high,
+)
 from sekgnn.training.training import Trained, Training
 
 _LARGEST = 1 << 27  # numbers in a table: 1 GiB
@@ -43,27 +50,43 @@ class Baseline:
         self._described: Training | None = None
 
     def fold(
-        self, number: int, members: Sequence[Trained] = (), seconds: float = math.inf
+        self,
+        number: int,
+        members: Sequence[Trained] = (),
+        seconds: float = math.inf,
+        tested: Outcome | None = None,
+        status: Status | None = None,
     ) -> dict[str, dict[str, Any]]:
         """Return the metrics of each model on split ``number``, from 0.
 
-        These are ``test_...`` and, where the split has validation graphs, ``val_...``;
-        or instead of them :data:`LEFT_OUT`, why the model is not fitted here.
+        These are ``test_...`` and, where the split has validation graphs, ``val_...``,
+        and :data:`PAIRED_ERROR`, the standard error of the difference to what is
+        ``tested``; or instead of them :data:`LEFT_OUT`, why the model is not fitted
+        here.
 
         Args:
             number: Of the split.
             members: Models of the training, of which trees need not be fitted again.
             seconds: The time that the network took.
+            tested: What the training's models together say of the test graphs.
+            status: Called with the name of each model that is fitted.
         """
         tables: dict[str, dict[str, Any]] = {}
         begun = clock()
+        leaving_out = None if tested is None else tested.leaving_out()
         for name in self.names:
-            known = next((m for m in members if m.model.name == name), None)
-            if known is None and clock() - begun > max(seconds, _LEAST):
+            member = next((one for one in members if one.model.name == name), None)
+            if member is None and clock() - begun > max(seconds, _LEAST):
                 tables[name] = {LEFT_OUT: "it would take longer than the network."}
                 continue
+            if member is None and status is not None:
+                status(f"baseline {name}")
             try:
-                tables[name] = _metrics(known or self._fit(name, number))
+                trained = member or self._fit(name, number)
+                tables[name] = _metrics(trained)
+                if leaving_out is not None:
+                    error = paired_error(leaving_out, _tested(trained).leaving_out())
+                    tables[name][PAIRED_ERROR] = error
             except (ValueError, RuntimeError, MemoryError, ImportError) as error:
                 # a network that was trained for hours is worth more than its baseline
                 tables[name] = {LEFT_OUT: str(error) or type(error).__name__}
@@ -112,6 +135,11 @@ def _metrics(trained: Trained) -> dict[str, float]:
     return out
 
 
+def _tested(trained: Trained) -> Outcome:
+    rows = trained.evaluate()
+    return Outcome(trained.note, trained.note.predictions(rows.out), rows)
+
+
 def make_baseline(training: Training) -> Baseline | None:
     """Return the baseline of a network's training, if its config asks for one."""
     wanted = training.config.baseline and training.config.has_epochs
@@ -142,8 +170,10 @@ def summarise_baseline(
 
     ``metric``; ``each``, the mean over the folds per model; ``model`` and ``value`` of
     the better one by the validation graphs of each fold, ``None`` where there are none;
-    ``selected_on``, in words; ``left_out``, a reason per model that is missing. Empty
-    if no baseline was asked for.
+    ``error``, the standard error of the difference between its value and the network's
+    over the test graphs of all folds, where it is known; ``selected_on``, in words;
+    ``left_out``, a reason per model that is missing. Empty if no baseline was asked
+    for.
     """
     tables = [fold.baseline for fold in folds]
     known = tables[0] if tables else {}
@@ -173,10 +203,13 @@ def summarise_baseline(
     chosen = [max(names, key=lambda name: merit(table, name)) for table in tables]
     counts = {name: chosen.count(name) for name in names if name in chosen}
     words = [f"{name} in {count} folds" for name, count in counts.items()]
-    values = [table[name][test] for table, name in zip(tables, chosen, strict=True)]
+    best = [table[name] for table, name in zip(tables, chosen, strict=True)]
+    errors = np.array([table.get(PAIRED_ERROR, math.nan) for table in best])
+    error = float(np.sqrt((errors**2).sum())) / len(errors)
     return {
         **out,
         "model": chosen[0] if len(counts) == 1 else ", ".join(words),
-        "value": float(np.mean(values)),
+        "value": float(np.mean([table[test] for table in best])),
+        **({"error": error} if math.isfinite(error) else {}),
         "selected_on": f"{val} of the validation {training.config.things}",
     }

@@ -121,7 +121,11 @@ class RunConfig(_ModelKeys):
         "kind of task: binary, multiclass, multilabel or regression",
         shown="inferred from the targets",
     )
-    smiles: str = key("data", "column that holds SMILES", "smiles")
+    smiles: str | tuple[str, ...] = key(
+        "data",
+        "columns that hold SMILES; those of a row are one graph",
+        "smiles",
+    )
     skip_invalid: bool = key("data", "leave out SMILES that rdkit cannot read", False)
     add_hydrogens: bool = key("data", "add hydrogen atoms as nodes", False)
     stereo: bool = key("data", "tell R from S and E from Z in SMILES", True)

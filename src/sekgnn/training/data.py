@@ -31,7 +31,7 @@ from sekgnn.datasets import (
     read_task,
 )
 from sekgnn.datasets.graph_task import Y_MASK, add_graph_features
-from sekgnn.datasets.molecule_notes import molecule_notes, unit_notes
+from sekgnn.datasets.molecule_notes import bound_notes, molecule_notes, unit_notes
 from sekgnn.datasets.node_task import FEATURES
 from sekgnn.datasets.read_task import task_format
 from sekgnn.datasets.shard_task import ShardTask, shard_task
@@ -145,6 +145,7 @@ def _own(config: RunConfig) -> GraphTask:
     notes = molecule_notes(task, config.stereo) if form == "smiles" else []
     if form == "smiles" and path.suffix.lower() != ".smi":
         notes += unit_notes(path)
+    notes += bound_notes(task)
     task = replace(
         task, name=path.name, source="file", left_out=reasons, notes=tuple(notes)
     )
@@ -183,7 +184,8 @@ def _shards(config: RunConfig) -> GraphTask:
             f"{asked[0]!r}; train on the table itself, or leave it out."
         )
     kind: Any = config.kind
-    return shard_task(config.data, config.target, kind=kind)
+    task = shard_task(config.data, config.target, kind=kind)
+    return replace(task, notes=tuple(bound_notes(task)))
 
 
 def model_reads(model: GraphModel, data: Any) -> Reads:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sekgnn.datasets import GraphTask
 from sekgnn.errors import ConfigError, GraphInputWarning
-from sekgnn.graphs.molecules import parse_smiles
+from sekgnn.graphs.molecules import parse_smiles, shown_smiles
 from sekgnn.models import GraphModel
 from sekgnn.models.attribution import STEPS, contributions
 from sekgnn.models.model_file import ModuleModel
@@ -139,7 +139,7 @@ class Explainer:
         return [
             Explanation(
                 task.rows[i] if task.rows else i + 1,
-                text,
+                None if text is None else shown_smiles(text),
                 () if text is None else _elements(text, hydrogens),
                 values[ends[i] : ends[i + 1]],
                 rest[i],
@@ -151,7 +151,7 @@ class Explainer:
         self,
         path: str | os.PathLike[str],
         *,
-        smiles: str | None = None,
+        smiles: str | Sequence[str] | None = None,
         skip_invalid: bool = False,
         steps: int = STEPS,
         chunk_size: int = 256,

@@ -15,6 +15,7 @@ from sekgnn.datasets import GraphTask
 from sekgnn.datasets.graph_task import record_task
 from sekgnn.datasets.read_task import list_task
 from sekgnn.errors import ConfigError, GraphInputError
+from sekgnn.graphs.molecules import joined_smiles
 from sekgnn.graphs.records import smiles_records
 from sekgnn.graphs.table import Column
 from sekgnn.training.explain import Explainer, Explanation
@@ -142,7 +143,9 @@ class TrainedModel:
                 '["CCO"] for one, and use sekgnn predict for a file.'
             )
         note, items = self.predictor.note, list(graphs)
-        if items and (isinstance(items[0], str) or hasattr(items[0], "GetAtoms")):
+        first = items[0] if items else None
+        several = isinstance(first, list | tuple) and isinstance(first[0], str)
+        if several or isinstance(first, str) or hasattr(first, "GetAtoms"):
             texts = [_smiles(item, i) for i, item in enumerate(items)]
             records = smiles_records(texts, **molecule_options(note))
             task = record_task("molecules", list(records))
@@ -171,9 +174,11 @@ class TrainedModel:
 
 
 def _smiles(molecule: Any, number: int) -> str:
-    """Return a SMILES string, or that of an rdkit molecule."""
+    """Return a SMILES string, that of an rdkit molecule, or several as one."""
     if isinstance(molecule, str):
         return molecule
+    if isinstance(molecule, list | tuple):  # of a model of several molecules per row
+        return str(joined_smiles(molecule))
     if not hasattr(molecule, "GetAtoms"):
         raise GraphInputError(
             f"graph {number} is {type(molecule).__name__}, graph 0 is a molecule; all "

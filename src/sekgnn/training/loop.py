@@ -18,6 +18,7 @@ from torch import Tensor
 from sekgnn.checks import require
 from sekgnn.datasets.graph_task import Y_MASK, row_weights
 from sekgnn.errors import ConfigError, GraphInputError, ModelFileError
+from sekgnn.fields import Y_BOUND
 from sekgnn.kernel import clock
 from sekgnn.models import GraphModel
 from sekgnn.nn.batch_loader import BatchLoader, BatchSource
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 EpochReport = Callable[[int, dict[str, float]], None]
 """Called with the number of finished epochs and the values of the last."""
+
+Status = Callable[[str], object]
+"""Called with what is begun, in words, such as ``"network 2 of 3"`` or ``"forest"``."""
 
 _HELD = 2**30  # bytes of batches that L-BFGS keeps in memory
 
@@ -268,7 +272,7 @@ class Loop:
         for batch in told:
             tensors = filter(torch.is_tensor, batch.to_dict().values())
             size += sum(tensor.nbytes for tensor in tensors)
-            count += int(batch[Y_MASK].sum())
+            count += _num_targets(batch)
             held.append(batch)
             if size > _HELD:
                 held.clear()
@@ -382,6 +386,14 @@ class Loop:
                     f"run ({cause[:300]}); remove it to start the run again."
                 ) from error
             raise
+
+
+def _num_targets(batch: Any) -> int:
+    """Return how many numbers, classes and bounds there are to learn in a batch."""
+    present = batch[Y_MASK]
+    if Y_BOUND in batch:
+        present = present | (batch[Y_BOUND] != 0)
+    return int(present.sum())
 
 
 def launch(config: RunConfig, output: Path | None) -> Fabric:

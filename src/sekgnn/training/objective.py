@@ -187,15 +187,23 @@ class Objective:
         return out
 
     def loss_sum(
-        self, out: Tensor, y: Tensor, mask: Tensor, weight: Tensor | None = None
+        self,
+        out: Tensor,
+        y: Tensor,
+        mask: Tensor,
+        weight: Tensor | None = None,
+        bound: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return the weighted sum of the losses of all present targets, their number.
 
-        Weights are 1 on average, so that they need not be added up.
+        Weights are 1 on average, so that they need not be added up. Of a number that is
+        known to be at least y (``bound`` 1), or at most y (-1), the loss is that of y
+        where the output violates this, else 0; it counts as present.
 
         Shapes:
             - **out:** :math:`(G, C)`; **y:** :math:`(G)` or :math:`(G, T)`;
-              **mask:** bool :math:`(G, T)`; **weight:** :math:`(G)`
+              **mask:** bool :math:`(G, T)`; **weight:** :math:`(G)`;
+              **bound:** :math:`(G, T)`
         """
         if self.kind in ("binary", "multiclass"):
             each = F.cross_entropy(out, y, reduction="none").unsqueeze(1)  # [G, 1]
@@ -205,6 +213,10 @@ class Objective:
         else:
             exact = y if y.dtype == torch.float64 else y.to(out.dtype)
             wanted = self.wanted(exact).to(out.dtype)
+            if bound is not None:
+                out = torch.where(bound > 0, torch.minimum(out, wanted), out)
+                out = torch.where(bound < 0, torch.maximum(out, wanted), out)
+                mask = mask | (bound != 0)
             losses: dict[str, Any] = {
                 "mse": F.mse_loss,
                 "mae": F.l1_loss,

@@ -42,7 +42,7 @@ class FilePredictions:
     Args:
         predictor: The trained model.
         path: Graphs like those it was trained on, or for a model of nodes a graph file.
-        smiles: Column of the SMILES; that of the training data by default.
+        smiles: Columns of SMILES; those of the training data by default.
         skip_invalid: Leave predictions of SMILES that rdkit cannot read blank.
         columns: Columns or keys of the input to write, ``row`` among them; by default
             all columns of a table.
@@ -60,7 +60,7 @@ class FilePredictions:
         predictor: Predictor,
         path: str | os.PathLike[str],
         *,
-        smiles: str | None = None,
+        smiles: str | Sequence[str] | None = None,
         skip_invalid: bool = False,
         columns: Sequence[str] | None = None,
     ) -> None:
@@ -270,7 +270,11 @@ def molecule_options(note: Objective) -> dict[str, bool]:
 
 
 def reader_options(
-    note: Objective, path: Path, *, smiles: str | None, skip_invalid: bool
+    note: Objective,
+    path: Path,
+    *,
+    smiles: str | Sequence[str] | None,
+    skip_invalid: bool,
 ) -> dict[str, Any]:
     """Return how to read further graphs, so that they mean what those of training did.
 
@@ -366,7 +370,7 @@ def evaluate_file(
     path: str | os.PathLike[str],
     target: tuple[str, ...] = (),
     *,
-    smiles: str | None = None,
+    smiles: str | Sequence[str] | None = None,
     skip_invalid: bool = False,
     accelerator: str = "auto",
 ) -> dict[str, float]:

@@ -24,7 +24,8 @@ from sekgnn.provenance import package_versions, source_commit
 from sekgnn.training.baseline import Baseline, make_baseline, summarise_baseline
 from sekgnn.training.config import RunConfig
 from sekgnn.training.data import load_data
-from sekgnn.training.loop import EpochReport, NotFiniteError
+from sekgnn.training.loop import EpochReport, NotFiniteError, Status
+from sekgnn.training.paired import Outcome
 from sekgnn.training.predictions import (
     available_device,
     prediction_table,
@@ -74,6 +75,7 @@ def train(
     encoding_progress: Progress | None = None,
     progress: Progress | None = None,
     report: EpochReport | None = None,
+    status: Status | None = None,
     **keys: Any,
 ) -> RunRecord:
     """Train a model, test it, and leave a run folder: ``sekgnn train`` as a function.
@@ -93,7 +95,8 @@ def train(
             ``if __name__ == "__main__":``.
         encoding_progress: Called with (done, total) while encodings are computed.
         progress: Called with (done, total): batches, or epochs of all folds.
-        report: Called with (epoch, values) after every epoch of a single training.
+        report: Called with (epoch, values) after every epoch of this process.
+        status: Called with what is begun in this process, such as ``"network 2 of 3"``.
         **keys: Those of :class:`~sekgnn.training.RunConfig`.
 
     Returns:
@@ -148,14 +151,14 @@ def train(
                 training, described, [fold], started, threads
             ).save(folder)
         else:
-            told = {"report": lambda *_: tell()}
+            told = {"report": _each(lambda *_: tell(), report)}
             tell()
         if jobs > 1:
             _side_by_side(settings, data, data_root, jobs, folders, tell)
-        folds = [
-            run_fold(training, number, fold_folder, baseline, **told)
-            for number, fold_folder in enumerate(folders)
-        ]
+        folds = []
+        for number, fold_folder in enumerate(folders):
+            told["status"] = _of_fold(status, number, len(folders))
+            folds.append(run_fold(training, number, fold_folder, baseline, **told))
         if len(folders) > 1:
             _join_predictions(folders, folder)
         try:
@@ -177,6 +180,7 @@ def run_fold(
     *,
     progress: Progress | None = None,
     report: EpochReport | None = None,
+    status: Status | None = None,
     tested: Callable[[FoldRecord], object] | None = None,
 ) -> FoldRecord:
     """Train and test split ``number`` in ``folder``, or return what it holds already.
@@ -189,21 +193,23 @@ def run_fold(
         record = FoldRecord.load(finished)
         if baseline is None or record.baseline:
             return record
-        return _with_baseline(record, baseline, number, folder)
-    told: dict[str, Any] = {"progress": progress, "report": report}
+    # interrupted before, or by, its baselines: networks are as they were left
+    told: dict[str, Any] = {"progress": progress, "report": report, "status": status}
     tried: list[dict[str, Any]] = []
     if training.config.grid:
         best, tried = fit_points(training, number, folder, **told)
         members = [best]
     else:
         members = training.fit_members(number, folder, **told)
-    record, table = _tested(training, members, tried)
+    record, table, together = _tested(training, members, tried)
     text = json.dumps(asdict(record)).encode()
     write_files(folder, {PREDICTIONS_FILE: table, FOLD_FILE: text})
     if baseline is not None:
         if tested is not None:
             tested(record)
-        record = _with_baseline(record, baseline, number, folder, members)
+        reached = baseline.fold(number, members, record.seconds, together, status)
+        record = replace(record, baseline=reached)
+        write_files(folder, {FOLD_FILE: json.dumps(asdict(record)).encode()})
     for member in member_folders(folder, training.config.ensemble):
         (member / CHECKPOINT_FILE).unlink(missing_ok=True)
     for point in point_folders(folder, len(tried)):
@@ -211,26 +217,15 @@ def run_fold(
     return record
 
 
-def _with_baseline(
-    record: FoldRecord,
-    baseline: Baseline,
-    number: int,
-    folder: Path,
-    members: Sequence[Trained] = (),
-) -> FoldRecord:
-    """Return the record with what simple models reach, which is then in its file."""
-    found = baseline.fold(number, members, record.seconds)
-    record = replace(record, baseline=found)
-    write_files(folder, {FOLD_FILE: json.dumps(asdict(record)).encode()})
-    return record
-
-
 def _tested(
     training: Training,
     members: Sequence[Trained],
     tried: list[dict[str, Any]],
-) -> tuple[FoldRecord, bytes]:
-    """Return the record of a training's models, and the table of their predictions."""
+) -> tuple[FoldRecord, bytes, Outcome]:
+    """Return the record of a training's models, and what they say of test graphs.
+
+    That is a table of their joint predictions, and the same to compare others with.
+    """
     first, number = members[0], members[0].number
     predictor = Predictor.of(members)
     predictor.calibrate(members)
@@ -246,6 +241,8 @@ def _tested(
     split = training.splits[number]
     spent = [one["seconds"] for one in tried] or [one.seconds for one in members]
     known = predictor.calibration
+    threshold = None if known is None else known.threshold
+    together = Outcome(first.note, torch.from_numpy(mean), tested[0], threshold)
     record = FoldRecord(
         split={
             part: np.sort(chosen).tolist()
@@ -254,7 +251,7 @@ def _tested(
         },
         curves=first.curves,
         kept_epoch=first.kept_epoch,
-        metrics=_of_test(predictor.measure(torch.from_numpy(mean), *truth, spread)),
+        metrics=_of_test(predictor.measure(together.predicted, *truth, spread)),
         seconds=sum(spent),
         members=alone,
         calibration={} if known is None else asdict(known),
@@ -262,7 +259,8 @@ def _tested(
     )
     columns = predictor.columns(mean, spread)
     names = training.data.names(tested[0].graph.tolist())
-    return record, prediction_table(first.note, tested[0], columns, number + 1, names)
+    table = prediction_table(first.note, tested[0], columns, number + 1, names)
+    return record, table, together
 
 
 def _of_test(metrics: dict[str, float]) -> dict[str, float]:
@@ -276,6 +274,7 @@ def fit_points(
     *,
     progress: Progress | None = None,
     report: EpochReport | None = None,
+    status: Status | None = None,
 ) -> tuple[Trained, list[dict[str, Any]]]:
     """Fit every point of the config's grid to one split and take the best.
 
@@ -297,6 +296,8 @@ def fit_points(
     for i, (point, folder) in enumerate(zip(config.points, folders, strict=True)):
         candidate = training.change(config.at(point))
         tell = share_of(progress, i, len(folders))
+        if status is not None:
+            status(f"point {i + 1} of {len(folders)}")
         try:
             trained = candidate.fit(number, output=folder, progress=tell, report=report)
         except NotFiniteError as error:
@@ -318,6 +319,25 @@ def fit_points(
     files = (MODEL_FILE, CURVES_FILE)
     write_files(output, {name: (folders[chosen] / name).read_bytes() for name in files})
     return best, tried
+
+
+def _each(first: EpochReport, second: EpochReport | None) -> EpochReport:
+    """Return what calls one after the other."""
+    if second is None:
+        return first
+
+    def report(epoch: int, values: dict[str, float]) -> None:
+        first(epoch, values)
+        second(epoch, values)
+
+    return report
+
+
+def _of_fold(status: Status | None, number: int, count: int) -> Status | None:
+    """Return what is called with what is begun in a fold, from 0, of several."""
+    if status is None or count == 1:
+        return status
+    return lambda text: status(f"fold {number + 1} of {count}, {text}")
 
 
 def default_folder(config: RunConfig) -> Path:

@@ -31,6 +31,8 @@ PREDICTIONS_FILE = "predictions.csv"
 HIGHER_IS_BETTER = ("accuracy", "balanced_accuracy", "f1", "auroc", "auprc", "r2")
 LEFT_OUT = "left_out"
 """Where a record says why a baseline is missing."""
+PAIRED_ERROR = "paired_error"
+"""Where it gives the standard error of a baseline's difference to the network."""
 
 _DIGITS = 7  # float32 holds no more
 
@@ -77,6 +79,7 @@ class _Baseline(TypedDict, total=False):
     each: dict[str, float | None]
     model: str | None
     value: float | None
+    error: float | None
     left_out: dict[str, str]
 
 
@@ -113,7 +116,8 @@ class FoldRecord:
         members: Of several models (``"network 1"``, ..., ``"forest"``), the metrics of
             each alone; ``metrics`` are those of their mean prediction, curves and
             epoch are of the first.
-        baseline: Metrics of models without a network, by name; see
+        baseline: Metrics of models without a network, by name, and how sure their
+            difference to this one is; see
             :meth:`~sekgnn.training.baseline.Baseline.fold`.
         calibration: What validation graphs say about predictions; see
             :class:`~sekgnn.training.calibration.Calibration`.
@@ -272,12 +276,24 @@ class RunRecord:
         if math.isnan(ahead):
             return text
         chosen = f"{best}, the best of them on the validation graphs"
+        error = known.get("error")
+        if error is None:
+            gap = _short(abs(ahead))
+        else:
+            count = sum(len(fold.split.get("test", ())) for fold in self.folds)
+            gap = f"{_short(abs(ahead))} ± {error:.2g} (standard error, {count} tested)"
+        if error is not None and abs(ahead) <= error:
+            return (
+                f"{text}. Not distinguishable: this model is "
+                f"{'behind' if ahead < 0 else 'ahead of'} {chosen}, by {gap}; "
+                "use either"
+            )
         if ahead < 0:
             return (
-                f"{text}. Use {chosen}: it is ahead by {_short(-ahead)}; or try "
+                f"{text}. Use {chosen}: it is ahead by {gap}; or try "
                 "--preset, more --epochs or sekgnn search"
             )
-        return f"{text}. Use this model: it is ahead of {chosen}, by {_short(ahead)}"
+        return f"{text}. Use this model: it is ahead of {chosen}, by {gap}"
 
     def to_json(self) -> str:
         """Return the file's text; numbers that are not finite are ``null``."""

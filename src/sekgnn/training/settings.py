@@ -31,17 +31,17 @@ NETWORK: dict[str, Any] = {
 BLEND: dict[str, Any] = {"ensemble": 3, "blend": ["forest", "boosting"]}
 MOST_BLENDED = 10_000
 """Molecules up to which several networks and trees are affordable."""
-# Chosen for links of one graph, by the trials of ``docs/huge_graph.md``. Three layers,
-# hops of ten nodes and batches of 64 pairs reach the whole of a graph of 50,000 nodes,
-# batch after batch, and never come to learn.
-LINKS: dict[str, Any] = {
-    "num_layers": 2, "max_neighbors": 5, "batch_size": 512, "lr": 0.005,
-    "schedule": "cosine",
+# Chosen for nodes and links of one graph, by the trials of ``docs/huge_graph.md``.
+# Three layers over hops of ten nodes reach the whole of a graph of 50,000 nodes, batch
+# after batch, and exact encodings of as many nodes take minutes.
+SEEDS: dict[str, Any] = {
+    "num_layers": 2, "batch_size": 512, "lr": 0.005, "schedule": "cosine"
 }  # fmt: skip
-LINK_MODEL = "gin"
-"""Where nothing is said of model or encoding: walks between the two nodes of a pair,
-which all models read, say most, and encodings of 50,000 nodes take minutes."""
-_LINK_STEPS = 1000  # at least, where 100 epochs have as many
+SEED_NEIGHBORS = {"nodes": 10, "pairs": 5}
+"""Walks between the two nodes of a pair, which all models read, say most of links."""
+SEED_MODEL = "gin"
+"""Where neither model nor encoding is given."""
+_SEED_STEPS = 1000  # at least, where 100 epochs have as many
 _INSTEAD = {
     "model", "optimizer", "grid", "encoding", "refit", "keep", "start_from", "devices",
     "num_machines", "closed_form", "protocol",
@@ -113,7 +113,7 @@ def molecule_defaults(
     Nothing for other data, and where the given keys say how to train.
     """
     from sekgnn.graphs.records import graph_format
-    from sekgnn.graphs.table import data_rows
+    from sekgnn.graphs.table import columns_of, data_rows
 
     path = Path(config.data)
     if not _INSTEAD.isdisjoint(given) or not path.is_file():
@@ -121,7 +121,7 @@ def molecule_defaults(
     if path.suffix == ".smi" or graph_format(path) != "smiles":
         return {}, ""
     hint = "Name the one with the SMILES with smiles (--smiles)."
-    count = sum(1 for _ in data_rows(path, [config.smiles], hint))
+    count = sum(1 for _ in data_rows(path, columns_of(config.smiles), hint))
     if count > MOST_BLENDED:
         return dict(NETWORK), f"{count:,} molecules: one network"
     trees = " and ".join(BLEND["blend"])
@@ -131,10 +131,10 @@ def molecule_defaults(
     )
 
 
-def link_defaults(
+def packed_defaults(
     config: RunConfig, given: Collection[str]
 ) -> tuple[dict[str, Any], str]:
-    """Return keys for the links that a config names, and what they make, in words.
+    """Return keys for nodes or links of one packed graph, and what they make, in words.
 
     Nothing for other data, and where the given keys say how to train.
     """
@@ -143,20 +143,22 @@ def link_defaults(
 
     named = _INSTEAD - {"model", "encoding"}
     stays = not config.has_epochs or not named.isdisjoint(given)
-    if stays or config.things != "pairs" or not Path(config.data).is_file():
+    if stays or config.things == "graphs" or not Path(config.data).is_file():
         return {}, ""
+    graph = read_graph_file(config.data, check=False).graph
+    seeds, about = graph.num_nodes, f"{graph.num_nodes:,} nodes"
+    if config.things == "pairs":
+        seeds = int(2 * HELD_OUT * graph.num_edges)
+        about = f"links among {graph.num_edges:,} edges"
+    chosen = {**SEEDS, "max_neighbors": SEED_NEIGHBORS[config.things]}
     sections = {item.name: item.metadata["section"] for item in config_fields()}
-    chosen = dict(LINKS)
     if not any(sections.get(name, "model") in ("model", "encoding") for name in given):
-        chosen["model"] = LINK_MODEL
-    edges = read_graph_file(config.data, check=False).graph.num_edges
-    batches = max(int(2 * HELD_OUT * edges) // LINKS["batch_size"], 1)
-    chosen["epochs"] = min(max(_LINK_STEPS // batches, 5), 100)
+        chosen["model"] = SEED_MODEL
+    batches = max(seeds // SEEDS["batch_size"], 1)
+    chosen["epochs"] = min(max(_SEED_STEPS // batches, 5), 100)
     chosen = {name: value for name, value in chosen.items() if name not in given}
     words = ", ".join(f"{name} {value}" for name, value in chosen.items())
-    return chosen, (
-        f"links among {edges:,} edges: {words}; --preset {PLAIN} for other data's"
-    )
+    return chosen, f"{about}: {words}; --preset {PLAIN} for other data's"
 
 
 def chosen_config(
@@ -183,7 +185,7 @@ def chosen_config(
         return config, ""
     chosen, words = molecule_defaults(config, given)
     if not chosen:
-        chosen, words = link_defaults(config, given)
+        chosen, words = packed_defaults(config, given)
     return (load_config(base, keys, chosen), words) if chosen else (config, "")
 
 

@@ -38,7 +38,7 @@ from sekgnn.training.data import (
     task_source,
 )
 from sekgnn.training.epochs import History, check_checkpoint, read_checkpoint
-from sekgnn.training.loop import EpochReport, Loop
+from sekgnn.training.loop import EpochReport, Loop, Status
 from sekgnn.training.objective import Objective, save_trained
 from sekgnn.training.predictions import Rows, predict_batches
 from sekgnn.training.run_folder import CHECKPOINT_FILE, CURVES_FILE, member_folders
@@ -297,26 +297,26 @@ class Training:
         *,
         progress: Progress | None = None,
         report: EpochReport | None = None,
+        status: Status | None = None,
     ) -> list[Trained]:
         """Fit the networks of one split, then the trees to blend them with.
 
-        Takes and raises what :meth:`fit` does.
+        Takes and raises what :meth:`fit` does; ``status`` is told which is begun.
         """
         count = self.config.ensemble
+        begin: Status = status or (lambda text: None)
         folders: list[Any] = [None] * count
         if output is not None:
             folders = member_folders(output, count)
-        members = [
-            self.fit(
-                number,
-                member,
-                output=folder,
-                progress=share_of(progress, member, count),
-                report=report,
+        members = []
+        for member, folder in enumerate(folders):
+            begin(f"network {member + 1} of {count}" if count > 1 else "network")
+            share = share_of(progress, member, count)
+            members.append(
+                self.fit(number, member, output=folder, progress=share, report=report)
             )
-            for member, folder in enumerate(folders)
-        ]
         for trees in self.config.blend:
+            begin(trees)
             folder = None if output is None else output / trees
             beside = self.change(self.tree_config(trees))
             members.append(beside.fit(number, output=folder))

@@ -30,18 +30,18 @@ class AddKHopEdges(BaseTransform):
     Args:
         num_hops: K, at least 1.
         kernel: ``"shortest_path"``, the nodes at distance k, or ``"diffusion"``, those
-            a walk of exactly k steps can reach (then v may be its own neighbour).
+            that a walk of exactly k steps can reach (then v may be its own neighbour).
         max_neighbors: Keep at most this many nodes of each :math:`N_k(v)`, drawn
             uniformly; ``None`` keeps all. A sample is not symmetric, and depends on the
             numbering of the nodes.
         seed: Seed of the samples; the same for every graph, so that the transform is a
             function of the graph alone.
-        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse; the
-            ``edge_index`` itself stays as it is.
+        undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse;
+            ``edge_index`` itself is unchanged.
         loops: Edges from a node to itself: ``"drop"`` (with a warning; in
             ``edge_index`` they stay) or ``"error"``.
         threads: Threads for one graph; ``None`` for all usable cores. Never changes the
-            result, and so is not shown.
+            result, so it is not in the repr.
 
     Shapes:
         - **input:** a ``Data`` with ``edge_index`` :math:`(2, E)` and a known number of
@@ -109,7 +109,7 @@ class AddKHopEdges(BaseTransform):
         return data
 
     def __repr__(self) -> str:
-        """Every parameter that changes the result: PyG knows a stale cache by this."""
+        """Every parameter that changes the result; PyG detects stale caches by it."""
         keys = ("num_hops", "kernel", "max_neighbors", "seed", "undirected", "loops")
         args = ", ".join(f"{key}={getattr(self, key)!r}" for key in keys)
         return f"{type(self).__name__}({args})"

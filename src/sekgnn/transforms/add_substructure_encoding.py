@@ -23,7 +23,7 @@ from sekgnn.parallel import resolve_threads
 from sekgnn.transforms.pyg_data import attach_encoding, check_data, node_pairs
 
 _OWN = ("attr_name", "dtype", "undirected", "loops")
-_TAKEN = {"face", "ptr", "num_nodes"}
+_RESERVED = {"face", "ptr", "num_nodes"}
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -35,18 +35,17 @@ class AddSubstructureEncoding(BaseTransform):
     :func:`~sekgnn.transforms.encode_dataset` is faster and keeps a cache.
 
     Args:
-        encoding: What to compute, an object or a name; walks if left out.
+        encoding: An encoding or its name; walks by default.
         attr_name: The field to write; ``None`` appends the encoding to ``data.x``, as
             ``[N, C * L]`` columns (``x`` is made if there is none).
         dtype: ``torch.float32`` or ``torch.float64``; computed in float64 either way.
         undirected: ``"error"`` or ``"add"`` when an edge lacks its reverse. Only the
-            encoding sees the edges added; ``edge_index`` and ``edge_attr`` stay.
-        loops: Edges from a node to itself: ``"drop"`` (with a warning; again
-            only for the encoding) or ``"error"``. Not to be confused with the keyword
-            ``self_loops`` of the walk.
+            encoding sees added edges; ``edge_index`` and ``edge_attr`` stay.
+        loops: Edges from a node to itself: ``"drop"`` (with a warning; again only for
+            the encoding) or ``"error"``. Not the ``self_loops`` of the walk.
         threads: Threads for one graph; ``None`` for all usable cores. Never changes the
-            result, and so is not shown.
-        **parameters: Of the encoding, such as ``walk_length``: see
+            result, so it is not in the repr.
+        **parameters: Parameters of the encoding, such as ``walk_length``: see
             :class:`~sekgnn.encoding.WalkEncoding`.
 
     Shapes:
@@ -80,9 +79,9 @@ class AddSubstructureEncoding(BaseTransform):
         **parameters: Any,
     ) -> None:
         if encoding is None:  # a misspelt keyword may be one of ours
-            known = [item.name for item in dataclass_fields(WalkEncoding)]
+            names = [item.name for item in dataclass_fields(WalkEncoding)]
             for key in parameters:
-                check_choice("keywords", key, (*known, *_OWN, "threads"))
+                check_choice("keywords", key, (*names, *_OWN, "threads"))
         self.encoding = make_encoding(encoding, **parameters)
         self._is_quick = bool(quick_plans(self.encoding))
         self.attr_name = _checked_name(attr_name)
@@ -98,7 +97,7 @@ class AddSubstructureEncoding(BaseTransform):
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
-        """``dtype`` as numpy calls it."""
+        """``dtype`` as a type of numpy."""
         return np.dtype(str(self.dtype).removeprefix("torch."))
 
     def forward(self, data: Data) -> Data:
@@ -114,16 +113,16 @@ class AddSubstructureEncoding(BaseTransform):
         return attach_encoding(data, values, self.attr_name)
 
     def _of_small(self, data: Data) -> Any:
-        """Return the encoding of a small graph by one compiled call, if it has one."""
+        """Return the encoding of a small graph by one compiled call, if possible."""
         if not self._is_quick or "edge_weight" in data.stores[0]:
-            return None  # from_pyg says that weights are not used
+            return None  # from_pyg warns about weights
         edge_index, num_nodes = node_pairs(data, self.undirected, self.loops)
         return encode_pairs(
             edge_index.numpy(), num_nodes, self.encoding, self.numpy_dtype
         )
 
     def __repr__(self) -> str:
-        """Every parameter that changes the result: PyG knows a stale cache by this."""
+        """Every parameter that changes the result; PyG detects stale caches by it."""
         shown: dict[str, Any] = {"encoding": self.encoding.name}
         for item in dataclass_fields(self.encoding):
             shown[item.name] = getattr(self.encoding, item.name)
@@ -134,16 +133,16 @@ class AddSubstructureEncoding(BaseTransform):
 
 
 def _checked_name(attr_name: str | None) -> str | None:
-    """Return ``attr_name`` if PyG joins such a field node by node when batching."""
+    """Return ``attr_name`` if PyG concatenates such a field when batching."""
     if attr_name is None:
         return None
     if not isinstance(attr_name, str) or not attr_name.isidentifier():
         raise ConfigError(
             f"attr_name must be a Python name or None, got {attr_name!r}."
         )
-    if "index" in attr_name or "batch" in attr_name or attr_name in _TAKEN:
+    if "index" in attr_name or "batch" in attr_name or attr_name in _RESERVED:
         raise ConfigError(
-            f"attr_name must not be one of {sorted(_TAKEN)} or contain 'index' or "
+            f"attr_name must not be one of {sorted(_RESERVED)} or contain 'index' or "
             f"'batch', got {attr_name!r}: PyG treats such fields as node ids when it "
             "batches graphs."
         )
@@ -151,7 +150,7 @@ def _checked_name(attr_name: str | None) -> str | None:
 
 
 def _torch_float(dtype: Any) -> torch.dtype:
-    """Return ``dtype``, of torch, numpy or as a string, as a float of torch."""
+    """Return ``dtype``, of torch or numpy or a string, as a float type of torch."""
     if isinstance(dtype, torch.dtype):
         name = str(dtype).removeprefix("torch.")
     else:

@@ -1,6 +1,6 @@
-"""The encodings of a whole dataset by one compiled call, kept in a file if wanted.
+"""The encodings of a whole dataset by one compiled call, optionally cached in a file.
 
-The file is named by its content and checked whenever it is read.
+The file is named after its content and checked whenever it is read.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from sekgnn.parallel import Progress, even_chunks
 from sekgnn.transforms.add_substructure_encoding import AddSubstructureEncoding
 from sekgnn.transforms.pyg_data import GraphDataset, attach_encoding, pack_dataset
 
-_PIECE = 4096  # graphs of a task
+_PIECE = 4096  # graphs per task
 
 PackedArrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
-"""Those of :class:`~sekgnn.graphs.PackedGraphs`."""
+"""The arrays of :class:`~sekgnn.graphs.PackedGraphs`."""
 
 
 @dataclass(eq=False, repr=False)
@@ -56,16 +56,16 @@ class EncodedDataset(Sequence[Data]):
     """A dataset whose items carry their encoding; made by :func:`encode_dataset`.
 
     Item i is a shallow copy of ``dataset[i]`` with a copy of its encoding attached, so
-    the dataset is not changed, and a ``DataLoader`` takes this in its place. For a part
+    the dataset is not changed, and a ``DataLoader`` takes this instead. For a subset
     use ``torch.utils.data.Subset``.
 
     Attributes:
-        dataset: The dataset that was encoded.
+        dataset: The encoded dataset.
         encodings: All encodings, ``[N_total, C, L]`` or ragged; mapped from the file if
             there is one.
         node_ptr: Graph i owns rows ``node_ptr[i]:node_ptr[i + 1]``, int64 ``[G + 1]``.
-        attr_name: The field that items carry; ``None``: columns of ``x``.
-        cache_file: The file that holds the encodings; ``None`` if there is none.
+        attr_name: The field of the encoding; ``None``: columns of ``x``.
+        cache_file: The file of the encodings; ``None`` if there is none.
         from_cache: Whether they were read from it.
     """
 
@@ -87,7 +87,7 @@ class EncodedDataset(Sequence[Data]):
         """Return graph ``index`` with its encoding, or a list for a slice.
 
         Raises:
-            GraphInputError: If the graph has another number of nodes than it had.
+            GraphInputError: If the number of nodes of the graph has changed.
         """
         if isinstance(index, slice):
             return [self[i] for i in range(len(self))[index]]
@@ -96,8 +96,8 @@ class EncodedDataset(Sequence[Data]):
         start, stop = self.node_ptr[i : i + 2].tolist()
         if data.num_nodes != stop - start:
             raise GraphInputError(
-                f"graph {i} has {data.num_nodes} nodes now and had {stop - start} when "
-                "it was encoded; a random transform must come after encoding."
+                f"graph {i} has {data.num_nodes} nodes, but had {stop - start} when it "
+                "was encoded; a random transform must come after encoding."
             )
         encoding: Tensor | RaggedEncoding
         if isinstance(self.encodings, RaggedEncoding):
@@ -127,13 +127,13 @@ def encode_dataset(
     compiled call on all cores.
 
     Args:
-        dataset: A PyG dataset (in memory or on disk), a part of one, or a list of
+        dataset: A PyG dataset (in memory or on disk), a subset of one, or a list of
             ``Data``. Its own transform is applied, and must not be random.
-        encoding: What to compute: an encoding, its name, or a transform, which also
-            says how edges are read and what is written; walks if left out.
-        cache_dir: Folder for the result, made if it is missing. The file is named by a
-            hash of all parameters and all graphs, so it can never serve others, and it
-            is checked against its checksum when read. A damaged one is replaced.
+        encoding: An encoding, its name, or a transform, which also determines how edges
+            are read and what is written; walks by default.
+        cache_dir: Folder for the result, made if it is missing. The file is named after
+            a hash of all parameters and all graphs, so it can never serve others, and
+            its checksum is verified when it is read. A damaged one is replaced.
         threads: Threads; ``None`` for all usable cores.
         progress: Called with (done, total) units of work; not called after a hit.
         client: A ``distributed.Client`` whose workers encode, each task a few thousand
@@ -188,16 +188,16 @@ def encode_cached(
     progress: Progress | None = None,
     client: Any = None,
 ) -> tuple[Tensor | RaggedEncoding, Path | None, bool]:
-    """Return the encodings of packed graphs, their file, and whether it was there.
+    """Return the encodings of packed graphs, their file, and whether it existed.
 
-    Takes what :func:`encode_dataset` does; the ``folder`` of the cache must exist. The
-    encodings are mapped from the file, also from a new one: they may be large.
+    The rest is as for :func:`encode_dataset`; the ``folder`` of the cache must exist.
+    Encodings are mapped from the file, also from a new one: they may be large.
     """
     about = None if folder is None else _cache_header(packed, encoding, np.dtype(dtype))
     kind = type(encoding).__name__
     if client is not None and about is None:
         raise ConfigError(
-            "workers write what they encode; give cache_dir, a folder that all see, "
+            "workers write encodings to files; give cache_dir, a folder that all see, "
             f"and define {kind} in a file, so that changes to it are noticed."
         )
 
@@ -246,10 +246,10 @@ def _values_of(arrays: Arrays) -> Values:
 def _cache_header(
     packed: PackedGraphs, encoding: SubstructureEncoding, dtype: np.dtype[Any]
 ) -> Header | None:
-    """Return what the file of the encodings of these graphs says about itself.
+    """Return the header of the file of encodings of these graphs.
 
-    Its ``key`` is the SHA-256 of the encoding's identity and of the graphs: whatever
-    changes the result changes it. ``None`` if there is no source to read.
+    Its ``key`` is the SHA-256 of all that affects the result: the encoding's identity
+    and the graphs. ``None`` if the source of the encoding is not available.
     """
     parameters = {**encoding.identity(), "dtype": dtype.name}
     if parameters["source"] is None:
@@ -294,7 +294,7 @@ def _on_workers(
     progress: Progress | None,
     client: Any,
 ) -> Values:
-    """Return the encodings of packed graphs that workers compute piece by piece."""
+    """Return the encodings of packed graphs, computed piece by piece on workers."""
     job = partial(_encode_piece, folder.absolute(), encoding, np.dtype(dtype))
     bounds = even_chunks(packed.num_graphs, _PIECE)
     pieces = (packed.take(np.arange(*chunk))[0] for chunk in bounds)
@@ -307,13 +307,13 @@ def _on_workers(
 
     files = run_tasks(job, tasks, client, report=report)
     try:
-        parts = [_values_of(read_arrays(file)[1]) for file in files]
+        pieces_of_values = [_values_of(read_arrays(file)[1]) for file in files]
     except FileNotFoundError as error:
         raise OutputError(
             f"{error.filename} is not here: workers and client must see the same "
             "cache_dir."
         ) from None
-    whole = join_values(parts)
+    whole = join_values(pieces_of_values)
     for file in files if len(files) > 1 else ():
         file.unlink(missing_ok=True)
     return whole

@@ -1,4 +1,4 @@
-"""PyG graphs in and out: one ``Data``, or a dataset as packed arrays at once."""
+"""Conversion of PyG graphs: one ``Data``, or a dataset as packed arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WEIGHTS = ("edge_weight", "edge_attr")  # from_pyg refuses NaN in these
 
 
 class GraphDataset(Protocol):
-    """What all kinds of datasets have in common: a length, and ``Data`` by number."""
+    """The common interface of datasets: a length, and ``Data`` by number."""
 
     def __len__(self) -> int:
         """Number of graphs."""
@@ -37,7 +37,7 @@ class GraphDataset(Protocol):
 
 
 def check_data(data: Any) -> Data:
-    """Return ``data`` if it is a homogeneous PyG graph, or say how it becomes one."""
+    """Return ``data`` if it is a homogeneous PyG graph; else raise, with a cure."""
     if isinstance(data, Data):
         return data
     cure = (
@@ -63,17 +63,17 @@ def attach_encoding(
     """Write ``encoding`` on ``data``, in place and on the device of its edges.
 
     It is ``[N, C, L]``, or ragged, which becomes a field per array. Without a name,
-    columns ``[N, C * L]`` are appended to ``x``. Integer features then become floats,
-    where PyG's own transforms would cut the encoding to integers.
+    columns ``[N, C * L]`` are appended to ``x``. Integer features then become floats;
+    PyG's own transforms would truncate the encoding to integers.
 
     Raises:
         GraphInputError: If ``data.x`` cannot take columns.
     """
     device = device_of(data)
     if isinstance(encoding, RaggedEncoding):
-        for part in PARTS:
-            values = torch.from_numpy(np.array(getattr(encoding, part)))
-            data[f"{attr_name}_{part}"] = values.to(device)
+        for name in PARTS:
+            values = torch.from_numpy(np.array(getattr(encoding, name)))
+            data[f"{attr_name}_{name}"] = values.to(device)
         return data
     encoding = encoding.to(device)
     if attr_name is not None:
@@ -124,8 +124,8 @@ Arrays = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]
 def _collated(dataset: Any) -> Arrays | None:
     """Read an in-memory dataset from its joined storage, or return ``None``.
 
-    Only where ``dataset[i]`` is that storage cut to pieces: no transform, nothing
-    overridden, and the number of nodes of each graph stored.
+    Only if ``dataset[i]`` is a slice of that storage: there is no transform, nothing is
+    overridden, and the number of nodes of each graph is stored.
     """
     if not isinstance(dataset, InMemoryDataset) or dataset.transform is not None:
         return None
@@ -139,7 +139,7 @@ def _collated(dataset: Any) -> Arrays | None:
     if type(data) is not Data or slices is None or "edge_index" not in slices:
         return None
     if any(_not_finite(data[key]) for key in _WEIGHTS if key in data):
-        return None  # the slow way finds the graph
+        return None  # the slow way names the graph
     stored = getattr(data.stores[0], "_num_nodes", None)
     if stored is not None:
         sizes = np.asarray(stored, dtype=np.int64)
@@ -166,23 +166,23 @@ def _one_by_one(
     threads: int | None,
 ) -> Arrays:
     """Collect the edges of every ``dataset[i]``."""
-    parts: list[Tensor] = []
+    edge_indices: list[Tensor] = []
     sizes: list[int] = []
     for i in range(len(dataset)):
         try:
             edge_index, num_nodes = node_pairs(dataset[i], undirected, loops)
         except GraphInputError as error:
             raise GraphInputError(f"graph {i}: {error}") from None
-        parts.append(edge_index)
+        edge_indices.append(edge_index)
         sizes.append(num_nodes)
-    edge_ptr = _starts([part.numel() // 2 for part in parts])
+    edge_ptr = _starts([edges.numel() // 2 for edges in edge_indices])
     joined = np.empty((2, edge_ptr[-1]), dtype=np.int64)
 
     def join(start: int, stop: int) -> None:
         columns = slice(edge_ptr[start], edge_ptr[stop])
-        joined[:, columns] = torch.cat(parts[start:stop], dim=1).numpy()
+        joined[:, columns] = torch.cat(edge_indices[start:stop], dim=1).numpy()
 
-    run_chunks(join, even_chunks(len(parts), 512), threads)
+    run_chunks(join, even_chunks(len(edge_indices), 512), threads)
     return joined, _starts(sizes), edge_ptr
 
 
@@ -211,7 +211,7 @@ def node_pairs(
 
 
 def _not_finite(weights: Any) -> bool:
-    """Tell whether ``weights`` is a vector of floats with NaN or infinity in it."""
+    """Return whether ``weights`` is a vector of floats with NaN or infinity."""
     return (
         isinstance(weights, Tensor)
         and weights.dim() == 1

@@ -43,64 +43,64 @@ def search_level(
     level: int,
     distance: NDArray[Any],
 ) -> tuple[NDArray[np.int32], int]:
-    """Append the neighbours of ``nodes[low:high]`` that were not met before.
+    """Append the unvisited neighbours of ``nodes[low:high]``.
 
-    Without a branch on what is met: half of all guesses would be wrong, and a wrong one
-    waits for memory.
+    There is no branch on whether a node is new: half of the predictions would be wrong,
+    and each of those waits for memory.
 
     Args:
         graph: The graph, n nodes.
-        nodes: Those met so far, ``high`` of them.
-        low: Where the level before begins.
-        high: Where it ends.
-        level: Of the neighbours.
-        distance: -1 for nodes not met, ``[n]``; ``level`` for those found here.
+        nodes: Visited nodes, ``high`` of them.
+        low: Start of the previous level.
+        high: Its end.
+        level: Distance of the new level.
+        distance: -1 for unvisited nodes, ``[n]``; set to ``level`` for new ones.
 
     Returns:
-        nodes: In a larger array if their own was too small.
-        found: How many there are now.
+        nodes: In a larger array if the given one was too small.
+        count: Number of visited nodes.
     """
     indptr, indices = graph
-    found = high
+    count = high
     for a in range(low, high):
         if a + 2 * _AHEAD < high:
             prefetch(indptr, nodes[a + 2 * _AHEAD])
         if a + _AHEAD < high:
             prefetch(indices, indptr[nodes[a + _AHEAD]])
         first, last = indptr[nodes[a]], indptr[nodes[a] + 1]
-        if found + last - first > nodes.size:
-            larger = np.empty(2 * (found + last - first), dtype=np.int32)
-            larger[:found] = nodes[:found]
+        if count + last - first > nodes.size:
+            larger = np.empty(2 * (count + last - first), dtype=np.int32)
+            larger[:count] = nodes[:count]
             nodes = larger
         for e in range(first, last):
             u = indices[e]
-            known = distance[u]
-            nodes[found] = u
-            distance[u] = level if known < 0 else known
-            found += known < 0
-    return nodes, found
+            previous = distance[u]
+            nodes[count] = u
+            distance[u] = level if previous < 0 else previous
+            count += previous < 0
+    return nodes, count
 
 
 @kernel
 def ball_nodes(
-    graph: CsrGraph, centre: int, radius: int, place: NDArray[np.int32]
+    graph: CsrGraph, centre: int, radius: int, position: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the nodes within ``radius``, nearest first, with unused room at the end.
 
     Shell k is ``nodes[bounds[k]:bounds[k + 1]]``; ``bounds``, ``[h + 2]``, comes
-    second. ``place`` is -1 everywhere; then the position of every node found, which the
-    caller has to take back.
+    second. ``position`` is -1 everywhere on entry and holds the position of every
+    returned node on return; the caller resets it.
     """
     nodes = np.empty(64, dtype=np.int32)
     bounds = np.empty(radius + 2, dtype=np.int64)
-    nodes[0], place[centre] = centre, 0
+    nodes[0], position[centre] = centre, 0
     bounds[0], bounds[1] = 0, 1
     for k in range(1, radius + 1):
         low, high = bounds[k - 1], bounds[k]
-        nodes, found = search_level(graph, nodes, low, high, k, place)
-        bounds[k + 1] = found
+        nodes, count = search_level(graph, nodes, low, high, k, position)
+        bounds[k + 1] = count
     for i in range(bounds[radius + 1]):
-        place[nodes[i]] = i
+        position[nodes[i]] = i
     return nodes, bounds
 
 
@@ -111,13 +111,13 @@ def local_ball(
     radius: int,
     with_centre: bool,
     loop: int,
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Return the subgraph induced on the nodes within ``radius`` of ``centre``.
 
-    Without the centre, it keeps its row 0 but loses its edges. With ``loop`` = 1 every
-    node is listed among its own neighbours. ``place`` is scratch, -1 everywhere, one
-    per node of the graph, and as it was on return.
+    Without the centre, row 0 stays but has no edges. With ``loop`` = 1 every node is
+    listed among its own neighbours. ``position`` is scratch, one entry per node of the
+    graph, -1 everywhere on entry and on return.
 
     Returns:
         nodes: Node numbers, nearest first, int32 ``[s]``.
@@ -125,67 +125,67 @@ def local_ball(
         rows: Row starts, int64 ``[s + 1]``.
         columns: Neighbours as rows, int32.
     """
-    nodes, bounds = ball_nodes(graph, centre, radius, place)
-    found = bounds[radius + 1]
-    rows, columns = induced(graph, nodes, found, with_centre, loop, place)
-    return nodes[:found], bounds, rows, columns
+    nodes, bounds = ball_nodes(graph, centre, radius, position)
+    size = bounds[radius + 1]
+    rows, columns = induced(graph, nodes, size, with_centre, loop, position)
+    return nodes[:size], bounds, rows, columns
 
 
 @kernel
 def induced(
     graph: CsrGraph,
     nodes: NDArray[np.int32],
-    found: int,
+    size: int,
     with_centre: bool,
     loop: int,
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return row starts and columns of the subgraph on the first ``found`` nodes.
+    """Return row starts and columns of the subgraph on the first ``size`` nodes.
 
-    ``place`` are their positions, -1 for all others, and -1 everywhere on return; the
-    rest is as in :func:`local_ball`.
+    ``position`` holds their positions and -1 for all other nodes; it is -1 everywhere
+    on return. The other arguments are those of :func:`local_ball`.
     """
     indptr, indices = graph
-    ends = found
-    for i in range(found):
+    ends = size
+    for i in range(size):
         ends += indptr[nodes[i] + 1] - indptr[nodes[i]]
-    rows = np.empty(found + 1, dtype=np.int64)
+    rows = np.empty(size + 1, dtype=np.int64)
     columns = np.empty(ends, dtype=np.int32)
     filled = 0
     rows[0] = 0
-    for i in range(found):
+    for i in range(size):
         if loop:
             columns[filled] = i
             filled += 1
         if i > 0 or with_centre:
             for e in range(indptr[nodes[i]], indptr[nodes[i] + 1]):
-                j = place[indices[e]]
+                j = position[indices[e]]
                 if j > 0 or (j == 0 and with_centre):
                     columns[filled] = j
                     filled += 1
         rows[i + 1] = filled
-    for i in range(found):
-        place[nodes[i]] = -1
+    for i in range(size):
+        position[nodes[i]] = -1
     return rows, columns[:filled]
 
 
 class WalkScope(NamedTuple):
     """Where a walk lives."""
 
-    whole: bool  # on the whole graph, or else on the ego-net
-    radius: int  # of the ego-net, or how many shells there are
-    with_centre: bool  # whether it may step on the centre
+    whole: bool  # the whole graph, or else the ego-net
+    radius: int  # of the ego-net, or the number of shells
+    with_centre: bool  # whether the walk may step on the centre
     loop: int  # 1 with self-loops, else 0
 
 
 @kernel
-def walk_place(
+def walk_graph(
     graph: CsrGraph,
     start: int,
     stop: int,
     v: int,
     scope: WalkScope,
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
 ) -> tuple[
     NDArray[np.int32],
     NDArray[np.int64],
@@ -195,40 +195,40 @@ def walk_place(
 ]:
     """Return the shells around v, and the small graph on which its walks live.
 
-    Nodes ``start..stop - 1``, with v among them, are one graph if the scope is the
-    whole of it. All of them then share one place, which is returned with the first.
+    With the scope of a whole graph, its nodes are ``start..stop - 1``. They share one
+    small graph, which is returned for the first of them only.
 
     Returns:
         members: Rows of that graph, shell by shell, the centre first, int32.
         bounds: Shell k is ``members[bounds[k]:bounds[k + 1]]``, int64 ``[h + 2]``.
-        nodes: The node of each row, int32 ``[s]``; s = 0: the place is as it was.
+        nodes: The node of each row, int32 ``[s]``; s = 0: the graph returned before.
         rows: Row starts, int64 ``[s + 1]``.
         columns: Neighbours as rows, int32.
     """
-    members, bounds = ball_nodes(graph, v, scope.radius, place)
-    found = bounds[scope.radius + 1]
-    nodes = members[:found].copy()
+    members, bounds = ball_nodes(graph, v, scope.radius, position)
+    size = bounds[scope.radius + 1]
+    nodes = members[:size].copy()
     if scope.whole:
         nodes = np.empty(stop - start if v == start else 0, dtype=np.int32)
-        for i in range(found):
-            place[members[i]] = -1
+        for i in range(size):
+            position[members[i]] = -1
             members[i] -= start
         for i in range(nodes.size):
-            nodes[i], place[start + i] = start + i, i
+            nodes[i], position[start + i] = start + i, i
     else:
-        for i in range(found):
+        for i in range(size):
             members[i] = i
     rows, columns = induced(
-        graph, nodes, nodes.size, scope.with_centre, scope.loop, place
+        graph, nodes, nodes.size, scope.with_centre, scope.loop, position
     )
     return members, bounds, nodes, rows, columns
 
 
 def with_degrees(graph: CsrGraph, loop: int) -> CsrGraph:
-    """Return the graph with the degree the walk sees beside each neighbour, ``[E, 2]``.
+    """Return the graph with the walk's degree beside each neighbour, ``[E, 2]``.
 
-    A search needs the degree of every node it meets; read where the node is met, it
-    costs no way to memory of its own.
+    A search needs the degree of every node it visits; beside the node it costs no
+    further access to memory.
     """
     degrees = (np.diff(graph.indptr) + loop).astype(np.int32)
     edges = np.stack([graph.indices, degrees[graph.indices]], axis=1)
@@ -237,19 +237,19 @@ def with_degrees(graph: CsrGraph, loop: int) -> CsrGraph:
 
 
 class Ball(NamedTuple):
-    """What :func:`grow_ball` found, in memory that its next search uses again."""
+    """A ball of :func:`grow_ball`, in memory that its next search uses again."""
 
     bounds: NDArray[np.int64]  # level k is nodes[bounds[k]:bounds[k + 1]]
     nodes: NDArray[np.int32]  # nearest first, with unused room at the end
     degrees: NDArray[np.float64]  # of each node, as the walk sees them
     rows: NDArray[np.int64]  # row starts of all nodes but those of the last level
-    columns: NDArray[np.int32]  # neighbours, by their place in nodes
+    columns: NDArray[np.int32]  # neighbours, by their position in nodes
     table: NDArray[np.int32]  # empty, from new_table
 
 
 @kernel
 def new_ball(depth: int, room: int) -> Ball:
-    """Return memory for balls of that depth, with room for some nodes at first."""
+    """Return memory for balls of ``depth`` levels, at first with room for few nodes."""
     return Ball(
         np.zeros(depth + 2, dtype=np.int64),
         np.empty(room, dtype=np.int32),
@@ -262,7 +262,7 @@ def new_ball(depth: int, room: int) -> Ball:
 
 @kernel
 def new_table(size: int) -> NDArray[np.int32]:
-    """Return an empty hash table with room for ``size`` nodes, (node, place) rows."""
+    """Return an empty hash table of (node, position) rows for ``size`` nodes."""
     capacity = 64
     while capacity < 2 * size:
         capacity *= 2
@@ -293,13 +293,14 @@ def fetch_row(graph: CsrGraph, node: int, degree: float) -> None:
 
 @kernel
 def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
-    """Search to the depth that ``ball`` has room for, remembering the edges met.
+    """Search to the depth of ``ball``, and keep the edges.
 
-    Which nodes are known is kept in a hash table as large as the ball, which stays in
-    cache where an array over all nodes of a large graph would not.
+    Visited nodes are in a hash table as large as the ball, which stays in cache where
+    an array over all nodes of a large graph would not.
 
     ``graph`` is from :func:`with_degrees`; with ``loop`` = 1 every node is listed among
-    its own neighbours. Returns the ball, in larger arrays where its own were too small.
+    its own neighbours. Arrays of the ball that are too small are replaced by larger
+    ones.
     """
     indptr, edges = graph
     bounds, nodes, degrees, rows, columns, table = ball
@@ -308,7 +309,7 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
     slot = slot_of(table, centre)
     table[slot, 0], table[slot, 1] = centre, 0
     bounds[0], bounds[1] = 0, 1
-    found, filled = 1, 0
+    count, filled = 1, 0
     rows[0] = 0
     for level in range(1, bounds.size - 1):
         low, high = bounds[level - 1], bounds[level]
@@ -316,11 +317,11 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
         more = 1
         for a in range(low, high):
             more += int(degrees[a]) + 1
-        if found + more > nodes.size:
-            size = 2 * (found + more)
+        if count + more > nodes.size:
+            size = 2 * (count + more)
             larger, numbers = np.empty(size, dtype=np.int32), np.empty(size)
             starts = np.empty(size + 1, dtype=np.int64)
-            for a in range(found):
+            for a in range(count):
                 larger[a], numbers[a] = nodes[a], degrees[a]
             for a in range(low + 1):
                 starts[a] = rows[a]
@@ -335,9 +336,9 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
         for a in range(low, high):
             if a + _AHEAD < high:
                 fetch_row(graph, nodes[a + _AHEAD], degrees[a + _AHEAD])
-            if 2 * (found + degrees[a]) > table.shape[0]:
-                table = new_table(2 * (found + int(degrees[a])))
-                for b in range(found):
+            if 2 * (count + degrees[a]) > table.shape[0]:
+                table = new_table(2 * (count + int(degrees[a])))
+                for b in range(count):
                     slot = slot_of(table, nodes[b])
                     table[slot, 0], table[slot, 1] = nodes[b], b
             if loop:
@@ -347,20 +348,20 @@ def grow_ball(graph: CsrGraph, centre: int, loop: int, ball: Ball) -> Ball:
                 u = edges[e, 0]
                 slot = slot_of(table, u)
                 if table[slot, 0] < 0:
-                    table[slot, 0], table[slot, 1] = u, found
-                    nodes[found] = u
-                    degrees[found] = edges[e, 1]
-                    found += 1
+                    table[slot, 0], table[slot, 1] = u, count
+                    nodes[count] = u
+                    degrees[count] = edges[e, 1]
+                    count += 1
                     if not last:
                         prefetch(indptr, u)
                 columns[filled] = table[slot, 1]
                 filled += 1
             rows[a + 1] = filled
-        bounds[level + 1] = found
-    if found > table.shape[0] // 8:
+        bounds[level + 1] = count
+    if count > table.shape[0] // 8:
         for slot in range(table.shape[0]):
             table[slot, 0] = table[slot, 1] = -1
     else:
-        for a in range(found - 1, -1, -1):  # last in, first out: no probe is cut short
+        for a in range(count - 1, -1, -1):  # last in, first out: no probe is cut short
             table[slot_of(table, nodes[a]), 0] = -1
     return Ball(bounds, nodes, degrees, rows, columns, table)

@@ -1,4 +1,4 @@
-"""Walks between the two nodes of a pair, as predictors of links read them."""
+"""Walks between the two nodes of a pair, for link prediction."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ STEPS = (2, 3, 4)
 
 
 def walks_between(graph: Graph, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    r"""Return how much more often than by chance walks lead from u to v.
+    r"""Return how much more often walks lead from u to v than by chance.
 
     .. math:: z_t(u, v) = \log\big(1 + H_{uv}^{(t)} \tfrac{2 m}{d_v}\big),
               \quad t = 2, 3, 4,
 
     where :math:`H^{(t)} = (D^{-1} A)^t` and :math:`d_v / 2m` is where a long walk ends.
-    An edge between u and v is not taken: a link that is asked for is never seen. At
-    t = 2 the walks pass the common neighbours, each counted as one over its degree.
+    Walks do not take an edge between u and v: the link to predict is never seen. At
+    t = 2 they pass the common neighbours, each counted as one over its degree.
     Symmetric in u and v; 0 where no walk leads from one to the other.
 
     A walk of u meets one of v half way, :math:`H_{uv}^{(s+t)} / d_v = \sum_j
@@ -59,7 +59,7 @@ def _meet(graph: CsrGraph, pairs: NDArray[np.int64], out: NDArray[np.float64]) -
             table = new_table(room)
             slots = np.empty(table.shape[0] // 2, dtype=np.int64)
             chance = np.zeros((table.shape[0], 4))
-        found = 0
+        count = 0
         for end in range(2):
             start, other = pairs[i, end], pairs[i, 1 - end]
             first = 1.0 / max(indptr[start + 1] - indptr[start] - cut, 1)
@@ -67,12 +67,12 @@ def _meet(graph: CsrGraph, pairs: NDArray[np.int64], out: NDArray[np.float64]) -
                 w = indices[p]
                 if w == other:
                     continue
-                found = _add(table, slots, chance, found, w, 2 * end, first)
+                count = _add(table, slots, chance, count, w, 2 * end, first)
                 second = first / (indptr[w + 1] - indptr[w])
                 for q in range(indptr[w], indptr[w + 1]):
                     x = indices[q]
-                    found = _add(table, slots, chance, found, x, 2 * end + 1, second)
-        for a in range(found):
+                    count = _add(table, slots, chance, count, x, 2 * end + 1, second)
+        for a in range(count):
             slot = slots[a]
             j = table[slot, 0]
             degree = indptr[j + 1] - indptr[j]
@@ -82,7 +82,7 @@ def _meet(graph: CsrGraph, pairs: NDArray[np.int64], out: NDArray[np.float64]) -
             out[i, 0] += u1 * v1 / degree
             out[i, 1] += u2 * v1 / degree
             out[i, 2] += u2 * v2 / degree
-        for a in range(found):  # all of them, so that no probe is cut short
+        for a in range(count):  # all of them, so that no probe is cut short
             table[slots[a], 0] = -1
             chance[slots[a]] = 0.0
 
@@ -92,16 +92,16 @@ def _add(
     table: NDArray[np.int32],
     slots: NDArray[np.int64],
     chance: NDArray[np.float64],
-    found: int,
+    count: int,
     node: int,
     column: int,
     value: float,
 ) -> int:
-    """Add to what is known of a node; return how many nodes are."""
+    """Add ``value`` to a chance of a node; return the number of nodes."""
     slot = slot_of(table, node)
     if table[slot, 0] < 0:
         table[slot, 0] = node
-        slots[found] = slot
-        found += 1
+        slots[count] = slot
+        count += 1
     chance[slot, column] += value
-    return found
+    return count

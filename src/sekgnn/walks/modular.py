@@ -3,13 +3,12 @@ r"""Exact landing probabilities, as residues modulo two primes.
 A probability is a fraction whose denominator is a product of degrees, so modulo a prime
 p larger than every degree it is a definite integer. Equal fractions have equal
 residues; different ones agree modulo both 31-bit primes about once in :math:`2^{62}`.
-Float rounding, in contrast, tells equal numbers apart and takes different ones for
-equal.
+Rounded floats, in contrast, may differ for equal numbers and agree for different ones.
 
 Both primes are :math:`2^{31} - c` with a small c, so that
 :math:`x \equiv (x \gg 31)\,c + (x \bmod 2^{31})` reduces by shifts and additions, which
-the compiler does for eight pairs at once (:func:`modular_step`); a division would be
-done one by one.
+the compiler vectorises over eight pairs (:func:`modular_step`); divisions would be done
+one by one.
 """
 
 from __future__ import annotations
@@ -115,8 +114,8 @@ def modular_landing(
     """
     check_positive("walk_length", walk_length)
     n = graph.num_nodes
-    alone = np.arange(n, dtype=np.int32)
-    _, _, rows, columns = quotient(graph.csr, alone, 0, n, int(self_loops))
+    singletons = np.arange(n, dtype=np.int32)
+    _, _, rows, columns = quotient(graph.csr, singletons, 0, n, int(self_loops))
     inverses = inverse_degrees(rows)
     out = np.empty((walk_length, n, n, len(PRIMES)), dtype=np.int64)
     before = np.stack([np.eye(n, dtype=np.uint64)] * len(PRIMES))
@@ -157,9 +156,9 @@ def walk_digests(
     inverses = inverse_degrees(rows)
     for i in range(s):
         for j in range(s):
-            one = np.uint64(1 if i == j else 0)
-            scratch[0, 0, i, j] = one
-            scratch[0, 1, i, j] = one
+            identity = np.uint64(1 if i == j else 0)
+            scratch[0, 0, i, j] = identity
+            scratch[0, 1, i, j] = identity
             out[0, i, j] = np.uint64(0)
             out[1, i, j] = np.uint64(0)
     for t in range(steps):

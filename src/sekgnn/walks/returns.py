@@ -51,7 +51,7 @@ def half_walk_returns(
     loop: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Write the returns of nodes ``start..stop - 1`` that are their smallest twins.
+    """Write the returns of every node of ``start..stop - 1`` that is its smallest twin.
 
     ``graph`` is from :func:`~sekgnn.walks.ball.with_degrees`, ``loop`` is 1 with
     self-loops, else 0, ``out`` is ``[N, L]``.
@@ -65,10 +65,10 @@ def half_walk_returns(
             continue
         ball = grow_ball(graph, v, loop, ball)
         bounds, _, degrees, rows, columns, _ = ball
-        found = bounds[half + 1]
-        if before.size < found:
-            before, after = np.empty(2 * found), np.empty(2 * found)
-        for a in range(found):
+        size = bounds[half + 1]
+        if before.size < size:
+            before, after = np.empty(2 * size), np.empty(2 * size)
+        for a in range(size):
             before[a] = after[a] = 0.0
         if degrees[0] == 0:
             for t in range(steps):
@@ -103,7 +103,7 @@ def return_probabilities(
 ) -> NDArray[np.float64]:
     """Return :math:`H^{(t)}_{vv}` for t = 1..l, exact on graphs of any size.
 
-    The walk is on A + I, or with ``self_loops=False`` on A; progress is told in nodes.
+    The walk is on A + I, or with ``self_loops=False`` on A; progress counts nodes.
 
     Returns:
         float64 ``[n, l]``.

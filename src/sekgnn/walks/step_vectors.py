@@ -2,17 +2,17 @@ r"""The step vectors of all pairs of a small graph: their residues and their flo
 
 Walks in an ego-net need the probabilities :math:`H_{ij}` of all its pairs. Swapping two
 twins is an automorphism (:mod:`sekgnn.graphs.twins`), so :math:`H_{ij}` depends only on
-the classes of i and j and on whether i = j. To have them all it is enough to end in the
-first node of each class, and to begin in its first and in its second: the partition of
-the nodes into firsts and the rest of each class is equitable, so that the walk is one
-on these rows, with weights for how many nodes a row stands for.
+the classes of i and j and on whether i = j. To have all of them, it is enough to end in
+the first node of each class, and to begin in its first and in its second: splitting
+each class into its first node and the others is an equitable partition, so the walk
+lives on these rows, each weighted by the number of its nodes.
 
 Whether vectors are equal is decided by exact residues of a random combination of their
 steps, :math:`\sum_t k_t H^{(t)}_{ij}` modulo two 34-bit primes: vectors that differ
 agree in both with a chance of :math:`2^{-68}`. By Horner's rule the sum needs no more
-than the walk itself, begun at its last step. Residues are whole numbers in float64, and
-so are the parts of the fixed-point numbers that floats are made of: one walk, of four
-numbers per pair, serves both, and the compiler takes eight of them at once.
+than the walk itself, from its last step on. Residues are whole numbers in float64, and
+so are the two halves of the fixed-point numbers that become floats: one walk of four
+numbers per pair serves both, and the compiler vectorises over eight of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ INVERSES: Floats = np.array(
     [[divmod(pow(d, -1, p) if d else 0, _HALF) for p in PRIMES] for d in range(64)],
     dtype=np.float64,
 )
-"""Inverses of small degrees, in two parts, float64 ``[64, 2, 2]``."""
+"""Inverses of small degrees, as high and low halves, float64 ``[64, 2, 2]``."""
 INVERSES.flags.writeable = False
 
 _ROUNDS = 2  # of refinement, to order the classes
@@ -56,21 +56,27 @@ _KEY_CLASS, _KEY_ROW = key_of("class of twins"), key_of("row of a merged graph")
 
 
 class Merged(NamedTuple):
-    """A graph of s nodes on its q classes, and r rows, q of them of first nodes."""
+    """A graph of s nodes, merged into q classes of twins and r rows.
+
+    Row c < q is the first node of class c; the others stand for the rest of a class.
+    """
 
     class_of: NDArray[np.int32]  # of every node, [s]
     second: NDArray[np.int32]  # row of the other nodes of a class, or -1, [q]
-    rows: NDArray[np.int64]  # row starts, [r + 1]; row c < q is the first of class c
-    columns: NDArray[np.int32]  # rows that are neighbours
-    weights: NDArray[np.int32]  # how many neighbours each stands for
-    digest: tuple[np.uint64, np.uint64]  # of all this but class_of, and of the groups
+    rows: NDArray[np.int64]  # row starts, [r + 1]
+    columns: NDArray[np.int32]  # neighbouring rows
+    weights: NDArray[np.int32]  # number of neighbours each stands for
+    digest: tuple[np.uint64, np.uint64]  # of the groups and all fields but class_of
 
 
 @kernel
 def twin_classes(
     rows: NDArray[np.int64], columns: NDArray[np.int32], group: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return class, first nodes and sizes of classes of twins of equal ``group``."""
+    """Return the class of each node, and first nodes and sizes of the classes.
+
+    Nodes are in one class if they are twins of equal ``group``.
+    """
     s = rows.size - 1
     class_of = np.empty(s, dtype=np.int32)
     first, sizes = np.empty(s, dtype=np.int32), np.zeros(s, dtype=np.int32)
@@ -106,11 +112,11 @@ def twin_classes(
 def merge_twins(
     rows: NDArray[np.int64], columns: NDArray[np.int32], group: NDArray[np.int32]
 ) -> Merged:
-    """Return a small graph on its classes of twins.
+    """Merge the twins of a small graph.
 
-    Its classes come in the order of colours that depend on no numbering. Classes of one
-    colour stay as they are met, so isomorphic graphs are mostly, not always, the same.
-    Where digests agree, so does everything but ``class_of``, also the groups.
+    Classes are ordered by a colour that does not depend on the numbering of the nodes.
+    Ties keep that numbering, so isomorphic graphs mostly, not always, become equal.
+    Equal digests mean equal groups and equal fields except ``class_of``.
 
     Args:
         rows: Row starts, int64 ``[s + 1]``.
@@ -124,8 +130,8 @@ def merge_twins(
     now = 0
     for c in range(q):
         i = first[c]
-        own = (np.uint64(group[i]) << np.uint64(32)) + np.uint64(sizes[c])
-        colours[0, c] = scramble(scramble(own) + np.uint64(rows[i + 1] - rows[i]))
+        label = (np.uint64(group[i]) << np.uint64(32)) + np.uint64(sizes[c])
+        colours[0, c] = scramble(scramble(label) + np.uint64(rows[i + 1] - rows[i]))
     for _ in range(_ROUNDS):
         for c in range(q):
             total = scramble(colours[now, c])
@@ -195,7 +201,7 @@ def multiply(x: Floats, high: float, low: float, prime: float) -> None:
 def divide(high: Floats, low: Floats, degree: float, base: float, out: Floats) -> None:
     """Divide fixed-point numbers by a degree, in place, and write them as floats.
 
-    A quotient may be one too small or too large: what it leaves goes to the next part.
+    A quotient may be off by one: its remainder goes to the low half.
     """
     once, unit = 1 / degree, 1 / base
     for j in range(out.size):
@@ -211,18 +217,18 @@ def divide(high: Floats, low: Floats, degree: float, base: float, out: Floats) -
 def step_vectors(merged: Merged, steps: int) -> tuple[Floats, Floats]:
     r"""Return residues and floats of the step vectors of all rows and classes.
 
-    Equal fractions get equal bits, in whatever graph and by whatever numbering. A
-    probability is :math:`(x + y\, 2^{-b})\, 2^{-b}` with whole numbers x and y of up to
-    b bits, b = 40 for degrees below 2,048, and is rounded off only behind them: sums
-    of such numbers are exact in any order. In the end :math:`b + 12` bits are kept,
-    which errors of :math:`2 t\, 2^{-2b}` do not reach.
+    Equal fractions get equal bits, in any graph and any numbering. A probability is
+    :math:`(x + y\, 2^{-b})\, 2^{-b}` with whole numbers x and y of up to b bits, b = 40
+    for degrees below 2,048; only later bits are rounded off, so sums of such numbers
+    are exact in any order. The last :math:`b - 12` bits are dropped at the end, and
+    with them all errors, which are below :math:`2 t\, 2^{-2b}`.
 
     Args:
         merged: The graph, self-loops listed; r rows, q classes.
         steps: L.
 
     Returns:
-        residues: ``[r, 2 q]``, those modulo the first prime before those of the second.
+        residues: ``[r, 2 q]``, modulo the first prime, then modulo the second.
         floats: ``[L, r, q]``.
     """
     r, q = merged.rows.size - 1, merged.second.size

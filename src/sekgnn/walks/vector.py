@@ -1,10 +1,10 @@
-"""What the fast kernels need and numba cannot say, as LLVM intrinsics.
+"""LLVM intrinsics for what fast kernels need and numba cannot express.
 
-Taking a walk step, summing a shell's pairs and summing a shell's returns are all "add
-up these rows of that matrix" (:func:`add_rows`); bringing all steps of one pair
-together is a transposition (:func:`transpose_scaled`). Plain numba keeps a running sum
-in memory and transposes number by number; these emit eight-wide vectors that stay in
-registers. :func:`prefetch` asks for memory before it is needed.
+A walk step, the sum over a shell's pairs and the sum over a shell's returns all add up
+rows of a matrix (:func:`add_rows`); gathering all steps of one pair is a transposition
+(:func:`transpose_scaled`). Plain numba keeps a running sum in memory and transposes
+number by number; these emit eight-wide vectors that stay in registers.
+:func:`prefetch` loads memory into the cache before it is needed.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class _Vectors:
         self.builder.store(value, self._pointer(base, offset)).align = 8
 
     def _pointer(self, base: Any, offset: Any) -> Any:
-        place = self.builder.gep(base, [offset])
-        return self.builder.bitcast(place, self.type.as_pointer())
+        address = self.builder.gep(base, [offset])
+        return self.builder.bitcast(address, self.type.as_pointer())
 
     def multiply(self, a: Any, b: Any) -> Any:
         """Return a · b, free to fuse with an addition."""
@@ -93,29 +93,29 @@ class _Vectors:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(typing_context: Any, array: Any, at: Any) -> Any:
-    """Begin to fetch a number of an array into the cache, and do not wait for it.
+    """Begin to fetch an element of an array into the cache, without waiting for it.
 
-    Nothing is read: a place outside the array is harmless, and so is memory that was
+    Nothing is read: an address outside the array is harmless, and so is memory that was
     never touched.
 
     Args:
-        typing_context: Given by numba.
+        typing_context: Passed by numba.
         array: Contiguous, of any shape and type.
-        at: Which of its numbers, counted flat.
+        at: Flat index of the element.
     """
     if not (isinstance(array, types.Array) and array.layout == "C"):
-        raise TypingError(f"what is prefetched must be contiguous, got {array}.")
+        raise TypingError(f"a prefetched array must be contiguous, got {array}.")
     signature = types.void(array, types.int64)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = _Vectors(context, builder, sig, args).data(0)
-        place = builder.bitcast(builder.gep(data, [args[1]]), _BYTES)
+        address = builder.bitcast(builder.gep(data, [args[1]]), _BYTES)
         kinds = [_BYTES, _INT32, _INT32, _INT32]
         function = builder.module.declare_intrinsic(
             "llvm.prefetch", (_BYTES,), ir.FunctionType(ir.VoidType(), kinds)
         )
         read, near, data_cache = (ir.Constant(_INT32, i) for i in (0, 3, 1))
-        builder.call(function, [place, read, near, data_cache])
+        builder.call(function, [address, read, near, data_cache])
         return context.get_dummy_value()
 
     return signature, generate
@@ -170,7 +170,7 @@ def add_rows(
 
 
 def _add_rows_function(module: Any) -> Any:
-    """Return the code of :func:`add_rows`, which a module holds once for all calls."""
+    """Return the code of :func:`add_rows`, made once per module."""
     name = "sekgnn.add_rows"
     if name in module.globals:
         return module.globals[name]
@@ -190,7 +190,7 @@ def _add_rows_function(module: Any) -> Any:
     zero, one = ir.Constant(_INT64, 0), ir.Constant(_INT64, 1)
 
     def sum_columns(begin: Any, end: Any, vectors: int) -> None:
-        """Go from column ``begin`` to ``end``, ``vectors`` of eight at a time."""
+        """Sum columns ``begin`` to ``end``, ``vectors`` of eight at a time."""
         totals = [cgutils.alloca_once(builder, v.type) for _ in range(vectors)]
         shifts = [ir.Constant(_INT64, i * WIDTH) for i in range(vectors)]
         leap = ir.Constant(_INT64, vectors * WIDTH)
@@ -208,20 +208,20 @@ def _add_rows_function(module: Any) -> Any:
                     value = v.load(matrix_data, builder.add(offset, shift))
                     product = v.multiply(weight, value)
                     builder.store(v.add(builder.load(total), product), total)
-            place = builder.add(out_start, column)
+            row_start = builder.add(out_start, column)
             for total, shift in zip(totals, shifts, strict=True):
-                target = builder.add(place, shift)
-                kept = v.multiply(keep_all, v.load(out_data, target))
-                kept = builder.select(drop, ir.Constant(v.type, [0.0] * WIDTH), kept)
+                target = builder.add(row_start, shift)
+                old = v.multiply(keep_all, v.load(out_data, target))
+                old = builder.select(drop, ir.Constant(v.type, [0.0] * WIDTH), old)
                 added = v.multiply(scale_all, builder.load(total))
-                v.store(v.add(kept, added), out_data, target)
+                v.store(v.add(old, added), out_data, target)
 
     bulk = builder.and_(row_width, ir.Constant(_INT64, -4 * WIDTH))
     sum_columns(zero, bulk, 4)
-    left = builder.sub(row_width, bulk)
+    remaining = builder.sub(row_width, bulk)
     for vectors in (3, 2, 1):
         size = ir.Constant(_INT64, vectors * WIDTH)
-        fits = builder.icmp_signed("==", left, size)
+        fits = builder.icmp_signed("==", remaining, size)
         sum_columns(bulk, builder.select(fits, row_width, bulk), vectors)
     builder.ret_void()
     return function

@@ -1,4 +1,4 @@
-"""Exact Weisfeiler-Lehman tests: what can a method tell apart?"""
+"""Exact Weisfeiler-Lehman tests: which graphs can a method tell apart?"""
 
 from typing import TYPE_CHECKING
 

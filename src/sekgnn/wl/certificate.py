@@ -1,11 +1,11 @@
-"""Certificates: a verdict with all that it takes to check it without this library.
+"""Certificates: verdicts that can be checked without this library.
 
-``check_certificate.py`` derives every signature again from the edges, by its
-definition. A certificate holds
+``check_certificate.py`` derives every signature from the edges, by its definition. A
+certificate holds
 
-* of separated graphs the classes of every round up to the one in which they differ, a
-  colour that one graph has more often, and what it unfolds to;
-* of others the stable partition of both, and the bijection between its classes.
+* of separated graphs, the classes of every round up to the one in which they differ, a
+  colour that one graph has more often, and its unfolding;
+* of others, the stable partition of both, and the bijection between its classes.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 FORMAT = "sekgnn certificate 1"
 MOST_NODES = {"nodes": 200, "pairs": 60}
-"""Most nodes of a graph whose certificate is checked in a minute or so, by the objects
+"""Most nodes of a graph whose certificate is checked in about a minute, by the objects
 that the test colours."""
 MOST_LEVELS = 256
-"""Hops, shells, steps and radii that the checker takes."""
+"""Most hops, shells, steps and radii for the checker."""
 
 
 def certificate(verdict: Verdict) -> dict[str, Any]:
@@ -58,23 +58,22 @@ def certificate(verdict: Verdict) -> dict[str, Any]:
         "separated": verdict.separated,
     }
     if verdict.round is None:
-        parts = _parts(verdict, number_colours(run.history[-1])[1])
-        known: list[dict[int, int]] = [{}, {}]
+        by_graph = _by_graph(verdict, number_colours(run.history[-1])[1])
+        first, second = numberings = list[dict[int, int]]([{}, {}])
         out["partition"] = [
-            [own.setdefault(number, len(own)) for number in part]
-            for own, part in zip(known, parts, strict=True)
+            [numbering.setdefault(number, len(numbering)) for number in numbers]
+            for numbering, numbers in zip(numberings, by_graph, strict=True)
         ]
-        first, second = known
         out["bijection"] = [[first[number], second[number]] for number in first]
         return out
     classes = verdict.words.classes[: verdict.round + 1]
-    out["rounds"] = [_parts(verdict, numbers) for numbers in classes]
+    out["rounds"] = [_by_graph(verdict, numbers) for numbers in classes]
     out["colour"] = _colour(verdict, classes)
     return out
 
 
 def _check(verdict: Verdict) -> None:
-    """Refuse what the checker does not know, or cannot do in a minute or so."""
+    """Refuse tests unknown to the checker, and graphs too large for it."""
     test = verdict.run.test
     if type(test) not in (OneWL, KHopWL, SubgraphWL, SEK, TwoFWL, SEKTwoFWL):
         raise ConfigError(
@@ -85,11 +84,11 @@ def _check(verdict: Verdict) -> None:
     for f in encodings:
         if type(f) is not Walks:
             raise ConfigError(
-                f"a certificate of {test.name} knows walks only, not the encoding "
+                f"a certificate of {test.name} supports walks only, not the encoding "
                 f"{f.name}; choose --encoding walks."
             )
-    for part in (test, *encodings):
-        for name, value in vars(part).items():
+    for parameters in (test, *encodings):
+        for name, value in vars(parameters).items():
             if isinstance(value, int) and value > MOST_LEVELS:
                 raise ConfigError(
                     f"{name} of a certificate is at most {MOST_LEVELS}, got {value}."
@@ -118,23 +117,23 @@ def _graph(item: Graph, name: str) -> dict[str, Any]:
     }
 
 
-def _parts(verdict: Verdict, numbers: NDArray[np.int64]) -> list[list[int]]:
+def _by_graph(verdict: Verdict, numbers: NDArray[np.int64]) -> list[list[int]]:
     ptr = verdict.run.colouring.ptr
     return [numbers[ptr[g] : ptr[g + 1]].tolist() for g in (0, 1)]
 
 
 def _colour(verdict: Verdict, classes: list[NDArray[np.int64]]) -> dict[str, Any]:
-    """Return the colour that differs, whose it is, and what it unfolds to."""
+    """Return the colour that differs, an object with it, and its unfolding."""
     run, item = verdict.run, verdict.witness
     assert item is not None and verdict.round is not None
-    graph, places = run.colouring.locate(item)
+    graph, nodes = run.colouring.locate(item)
     number = int(classes[-1][item])
-    facts = [_facts(verdict, run.batch.graphs[graph], node) for node in places]
+    facts = [_facts(verdict, run.batch.graphs[graph], node) for node in nodes]
     return {
         "class": number,
         "counts": verdict.histogram(verdict.round)[number].tolist(),
         "graph": graph,
-        "nodes": places,
+        "nodes": nodes,
         "facts": json.loads(json.dumps(facts, default=str)),
         "unfolding": [
             {"was": int(before[item]), "sees": _seen(verdict, item, before)}
@@ -154,9 +153,9 @@ def _facts(verdict: Verdict, item: Graph, node: int) -> list[Any]:
 def walk_vectors(item: Graph, node: int, walks: Walks) -> dict[str, list[Any]]:
     """Return the value of a node in fractions, by group of pairs.
 
-    A group is called after its part and two distances to the centre, as in ``"f3: 1 to
-    2"``, or ``"f3: 1 to 1, returns"`` for i = j. Each of its rows holds the steps of a
-    pair, both labels and, last, how often it occurs; or only the steps, summed.
+    The name of a group is its part of f and two distances to the centre, as in ``"f3: 1
+    to 2"``, or ``"f3: 1 to 1, returns"`` for i = j. Each of its rows holds the steps of
+    a pair, both labels and, last, its count; or only the steps, summed.
     """
     centred = walks.scope != "internal"
     nodes, bounds, near = ball_of(item, node, walks, centred)
@@ -174,9 +173,9 @@ def walk_vectors(item: Graph, node: int, walks: Walks) -> dict[str, list[Any]]:
         if not rows:
             continue
         ends = [int(np.searchsorted(bounds, k[0], side="right")) - 1 for k in (i, j)]
-        part = f"f{1 + sum(end > 0 for end in ends)}"
+        part_of_f = f"f{1 + sum(end > 0 for end in ends)}"
         returns = ", returns" if same or not any(ends) else ""
-        name = f"{part}: {ends[0]} to {ends[1]}{returns}"
+        name = f"{part_of_f}: {ends[0]} to {ends[1]}{returns}"
         if walks.multisets:
             counts = sorted(Counter(rows).items())
             out[name] = [(*row, n) for row, n in counts]
@@ -187,7 +186,7 @@ def walk_vectors(item: Graph, node: int, walks: Walks) -> dict[str, list[Any]]:
 
 
 def _seen(verdict: Verdict, item: int, classes: NDArray[np.int64]) -> list[Any]:
-    """Return the multisets that a step reads: members, and how often each occurs."""
+    """Return the multisets that a step reads: members and their counts."""
     test, colouring = verdict.run.test, verdict.run.colouring
     rows: list[list[tuple[Any, ...]]]
     if isinstance(test, SubgraphWL):
@@ -206,4 +205,4 @@ def _seen(verdict: Verdict, item: int, classes: NDArray[np.int64]) -> list[Any]:
         if batch.has_edge_labels:
             labels = batch.edge_labels[low:high].tolist()
         rows[0] = [(e, *row) for e, row in zip(labels, rows[0], strict=True)]
-    return [[[*m, n] for m, n in sorted(Counter(part).items())] for part in rows]
+    return [[[*m, n] for m, n in sorted(Counter(row).items())] for row in rows]

@@ -1,7 +1,7 @@
-"""Check a certificate that ``sekgnn wl A B --certificate FILE`` wrote.
+"""Check a certificate of ``sekgnn wl A B --certificate FILE``.
 
-Nothing of sekgnn is used and nothing is hashed: signatures are derived again from both
-lists of edges, in integers and fractions. Prints OK and the verdict, or what is wrong.
+Nothing of sekgnn is used and nothing is hashed: signatures are derived from both lists
+of edges, in integers and fractions. Prints OK and the verdict, or the fault.
 """
 
 import json
@@ -35,7 +35,7 @@ def require(holds, line):
 
 def fits(value, shape):  # one of several, integers of a range, lists, keys or a type
     if isinstance(shape, tuple):
-        return any(fits(value, one) for one in shape)
+        return any(fits(value, option) for option in shape)
     if isinstance(shape, range):
         return type(value) is int and value in shape
     if isinstance(shape, list):
@@ -67,11 +67,11 @@ class Graph:
         self.near = [[u for u, w in self.edges if w == v] for v in self.nodes]
 
     def ball(self, v, radius):  # nodes up to a distance, and their distances
-        found, level = {v: 0}, {v}
+        distances, level = {v: 0}, {v}
         for distance in range(1, radius + 1):
-            level = {w for u in level for w in self.near[u]} - {*found}
-            found |= dict.fromkeys(level, distance)
-        return found
+            level = {w for u in level for w in self.near[u]} - {*distances}
+            distances |= dict.fromkeys(level, distance)
+        return distances
 
     def hops(self, v):  # the nodes at hop 1, ..., K
         steps, level = range(1, self.test.get("num_hops", 1) + 1), {v}
@@ -90,7 +90,7 @@ class Graph:
 
     def values(self, v):  # of f: multisets of step vectors, or their sums
         for f in self.test.get("encodings", []):
-            centred, sums, found = f["scope"] != "internal", not f["multisets"], {}
+            centred, sums, group = f["scope"] != "internal", not f["multisets"], {}
             around = self.ball(v, f["radius"] or len(self.nodes))
             nodes = tuple(u for u in sorted(around) if centred or u != v)
             walk = self.walks(nodes, f["walk_length"], f["self_loops"])
@@ -101,13 +101,13 @@ class Graph:
                 if near and (part := f"f{1 + (a > 0) + (b > 0)}") in f["parts"]:
                     name = f"{part}: {a} to {b}{', returns' if i == j else ''}"
                     ends = () if sums else (self.labels[i], self.labels[j])
-                    found.setdefault(name, []).append((*(h[i, j] for h in walk), *ends))
-            for name, rows in found.items():
+                    group.setdefault(name, []).append((*(h[i, j] for h in walk), *ends))
+            for name, rows in group.items():
                 columns = zip(*rows, strict=True)
-                found[name] = [*map(sum, columns)] if sums else counted(rows)
-            yield {name: rows for name, rows in found.items() if any(rows)}
+                group[name] = [*map(sum, columns)] if sums else counted(rows)
+            yield {name: rows for name, rows in group.items() if any(rows)}
 
-    def first(self):  # numbers of what the colours of round 0 stand for
+    def first(self):  # numbers of the signatures of round 0
         self.facts = [[self.labels[v], *self.values(v)] for v in self.nodes]
         c = [number(facts) for facts in self.facts]
         if self.test.get("context"):
@@ -118,9 +118,9 @@ class Graph:
         edges, both = self.edges, product(enumerate(c), repeat=2)
         return [number((edges.get((u, v), u == v), a, b)) for (u, a), (v, b) in both]
 
-    def next(self, c):  # numbers of what the colours of the next round stand for
+    def next(self, c):  # numbers of the signatures of the next round
         read = self.refined if self.test["test"] == "subgraph" else self.seen
-        return [number((own, read(item, c))) for item, own in enumerate(c)]
+        return [number((colour, read(item, c))) for item, colour in enumerate(c)]
 
     def seen(self, item, c):  # the multisets that a step reads
         if "2fwl" in self.test["test"]:
@@ -145,21 +145,21 @@ class Graph:
 def check_separated(graphs, claim):
     for t, classes in enumerate(rounds := claim["rounds"]):
         both = zip(graphs, classes, rounds[t - 1], strict=True)
-        known = ((now, g.next(c) if t else g.first()) for g, now, c in both)
-        table = {pair for part in known for pair in zip(*part, strict=True)}
-        alike = len(table) == len(dict(table)) == len({known for _, known in table})
+        pairs = ((now, g.next(c) if t else g.first()) for g, now, c in both)
+        table = {pair for sides in pairs for pair in zip(*sides, strict=True)}
+        alike = len(table) == len(dict(table)) == len({sign for _, sign in table})
         require(alike, f"a colour for every signature of round {t}, and only one")
     graph = [0, 1].index(claim["colour"]["graph"])
-    g, own = graphs[graph], [part[graph] for part in rounds]
+    g, history = graphs[graph], [classes[graph] for classes in rounds]
     objects = [*product(g.nodes, repeat=1 + ("2fwl" in g.test["test"]))]
-    item = objects.index((*claim["colour"]["nodes"],))
-    counts = [part.count(own[-1][item]) for part in rounds[-1]]
-    path = [{"was": c[item], "sees": g.seen(item, c)} for c in own[:-1]]
-    true = {"class": own[-1][item], "counts": counts, "graph": graph, "unfolding": path}
+    colour = history[-1][item := objects.index((*claim["colour"]["nodes"],))]
+    counts = [classes.count(colour) for classes in rounds[-1]]
+    path = [{"was": c[item], "sees": g.seen(item, c)} for c in history[:-1]]
+    true = {"class": colour, "counts": counts, "graph": graph, "unfolding": path}
     true |= {"nodes": objects[item], "facts": [g.facts[v] for v in objects[item]]}
     require(number(claim["colour"]) == number(true), "the colour and how it unfolds")
     require(counts[0] != counts[1], "a colour that is not equally often in both")
-    return "separates", f"colour {own[-1][item]} of round {t} occurs {counts} times"
+    return "separates", f"colour {colour} of round {t} occurs {counts} times"
 
 
 def check_stable(graphs, claim):

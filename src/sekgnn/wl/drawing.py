@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from sekgnn.wl.verdict import Verdict
 
 LARGEST = 400
-"""Nodes of a graph that can still be made out in a picture."""
+"""Most nodes of a graph that are legible in a picture."""
 _ROUNDS = 6
 _INCHES = 4.0  # of one graph
 _GAP = 0.16  # between the lines of a bond, which is 1.5 long
-_CROWD = 200  # edges that one can still follow
-_LETTERS = 46  # of a line above one graph
+_CROWD = 200  # edges above which lines get thinner
+_LETTERS = 46  # in a line above one graph
 _PALETTE = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb",
     "#ee8866", "#44bb99", "#999933", "#882255", "#99ddff", "#ffaabb", "#000000",
 )  # fmt: skip
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six")
 
-Places = NDArray[np.float64]
+Positions = NDArray[np.float64]
 
 
 def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
-    """Do what :meth:`sekgnn.wl.Verdict.plot` says."""
+    """Draw the figure of :meth:`sekgnn.wl.Verdict.plot`."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -90,33 +90,29 @@ def draw_verdict(verdict: Verdict, path: str | Path | None = None) -> Any:
 
 
 def _wrapped(texts: Sequence[str], letters: int) -> str:
-    """Return texts below each other, in lines of at most ``letters``."""
+    """Join texts with line breaks, in lines of at most ``letters``."""
     return "\n".join(line for text in texts for line in textwrap.wrap(text, letters))
 
 
 def _drawings(verdict: Verdict) -> list[dict[str, Any]]:
-    """Return places, texts and a node in the centre, the same in every round.
+    """Return positions, texts and a node in the centre, the same in every round.
 
     Molecules are drawn as such. A strongly regular graph is a tangle in any layout: it
-    is drawn as one node sees it, the one that tells the graphs apart.
+    is drawn around one node, the one that tells the graphs apart.
     """
     graphs = verdict.run.batch.graphs
-    molecules = [depict(item) for item in graphs]
-    if all(found is not None for found in molecules):
-        return [
-            {"texts": found[0], "places": found[1], "bonds": True}
-            for found in molecules
-            if found is not None
-        ]
+    molecules = [m for m in map(depict, graphs) if m is not None]
+    if len(molecules) == len(graphs):
+        return [{"texts": m[0], "pos": m[1], "bonds": True} for m in molecules]
     out: list[dict[str, Any]] = []
     tangled = all(map(_is_tangled, graphs))
     for graph, centre in zip(graphs, _centres(verdict), strict=True):
         texts = [str(v) for v in range(graph.num_nodes)]
         if tangled:
-            places = ring_positions(graph, centre)
-            out.append({"texts": texts, "places": places, "centre": centre})
+            pos = ring_positions(graph, centre)
+            out.append({"texts": texts, "pos": pos, "centre": centre})
         else:
-            out.append({"texts": texts, "places": layout(graph)})
+            out.append({"texts": texts, "pos": layout(graph)})
     return out
 
 
@@ -126,12 +122,12 @@ def _centres(verdict: Verdict) -> list[int]:
     for item in (verdict.witness, verdict.counterpart):
         if item is not None:
             graph, nodes = verdict.run.colouring.locate(item)
-            out[graph] = nodes[0]
+            out[graph] = nodes[0] if nodes else 0  # an empty graph may be an object
     return out
 
 
 def _is_tangled(graph: Graph) -> bool:
-    """Tell whether a graph is strongly regular with edges among the neighbours."""
+    """Return whether a graph is strongly regular with edges among the neighbours."""
     nx = require("networkx", None)
     whole = graph.to_networkx()
     if not len(whole) or not nx.is_strongly_regular(whole):
@@ -142,7 +138,7 @@ def _is_tangled(graph: Graph) -> bool:
 def draw_graph(
     axis: Any,
     graph: Graph,
-    places: Places,
+    pos: Positions,
     faces: Sequence[str],
     *,
     outlines: Sequence[str],
@@ -153,26 +149,26 @@ def draw_graph(
     centre: int | None = None,
     accent: str = "#333333",
 ) -> None:
-    """Draw one graph, its nodes at ``places``, ``[n, 2]``, all of it within the axes.
+    """Draw one graph within the axes, its nodes at ``pos``, ``[n, 2]``.
 
-    Nodes have faces and rings (``outlines``, ``widths`` in points), ``sizes`` are
-    shares of the usual one, ``texts`` are written into them if there is room. ``bonds``
-    are drawn as in chemistry, by the labels of edges. From a ``centre``, edges among
-    its neighbours are brought out in the colour ``accent``.
+    Nodes have faces and rings (``outlines``, ``widths`` in points) and ``sizes``,
+    relative to the usual one; ``texts`` are written into them if there is room.
+    ``bonds`` are drawn as in chemistry, by the labels of edges. Edges among the
+    neighbours of a ``centre`` are drawn in the colour ``accent``.
     """
     from matplotlib.collections import LineCollection
     from scipy.spatial.distance import pdist
 
     edges = graph.edge_index().T
     edges = edges[edges[:, 0] < edges[:, 1]]
-    corners = places if len(places) else np.zeros((1, 2))
+    corners = pos if len(pos) else np.zeros((1, 2))
     low, high = corners.min(axis=0), corners.max(axis=0)
     extent = max(float((high - low).max()), 1e-9)
-    room = float(pdist(places).min()) if len(places) > 1 else extent
-    unit = 72 * 0.8 * _INCHES / extent  # points of one unit of places
+    room = float(pdist(pos).min()) if len(pos) > 1 else extent
+    unit = 72 * 0.8 * _INCHES / extent  # points per unit of pos
     points = float(np.clip(0.7 * room * unit, 4, 22))  # diameter of a node
     if bonds:
-        lines, styles = _bond_lines(graph, places)
+        lines, styles = _bond_lines(graph, pos)
         options: dict[str, Any] = {"colors": "#333333", "linestyles": styles}
         options["linewidths"] = 1.2
     else:
@@ -183,9 +179,9 @@ def draw_graph(
             kinds[np.isin(edges, near).all(axis=1)] = 2
         edges = edges[np.argsort(kinds, kind="stable")]
         kinds = np.sort(kinds)
-        lines = [places[edge] for edge in edges]
+        lines = [pos[edge] for edge in edges]
         if centre is None and len(edges) < _CROWD:
-            lines = [_line(places, u, v, points / unit / 2) for u, v in edges]
+            lines = [_line(pos, u, v, points / unit / 2) for u, v in edges]
         crowd = 0.8 if len(edges) < _CROWD else 0.4
         bold = 2.8 if (kinds == 2).sum() < 20 else 1.2
         looks: tuple[tuple[str, float, Any], ...] = (
@@ -200,10 +196,10 @@ def draw_graph(
             for i, name in enumerate(("colors", "linewidths", "linestyles"))
         }
     axis.add_collection(LineCollection(lines, capstyle="round", **options))
-    shares = np.asarray(sizes) if len(sizes) else np.ones(len(places))
+    shares = np.asarray(sizes) if len(sizes) else np.ones(len(pos))
     axis.scatter(
-        places[:, 0],
-        places[:, 1],
+        pos[:, 0],
+        pos[:, 1],
         s=(points * shares) ** 2,
         c=list(faces),
         edgecolors=list(outlines),
@@ -212,9 +208,9 @@ def draw_graph(
     )
     heights = points * shares / 2.2  # of letters
     if all(size > 2 + 1.8 * len(t) for size, t in zip(heights, texts, strict=False)):
-        for place, text, face, size in zip(places, texts, faces, heights, strict=False):
+        for xy, text, face, size in zip(pos, texts, faces, heights, strict=False):
             axis.text(
-                *place, text, color=_readable(face), fontsize=size, ha="center",
+                *xy, text, color=_readable(face), fontsize=size, ha="center",
                 va="center", zorder=3, parse_math=False,
             )  # fmt: skip
     margin = 0.8 * points / unit
@@ -227,19 +223,19 @@ def draw_graph(
     axis.axis("off")
 
 
-def _line(places: Places, u: int, v: int, radius: float) -> Places:
-    """Return an edge, straight unless it would pass behind another node.
+def _line(pos: Positions, u: int, v: int, radius: float) -> Positions:
+    """Return the line of an edge, straight unless it would pass behind a node.
 
     Then it is bent (a quadratic Bézier curve) towards the middle of the graph.
     """
-    ends = places[[u, v]]
+    ends = pos[[u, v]]
     step = ends[1] - ends[0]
-    others = np.delete(places, [u, v], axis=0)
+    others = np.delete(pos, [u, v], axis=0)
     share = np.clip((others - ends[0]) @ step / max(step @ step, 1e-9), 0, 1)
     away = np.linalg.norm(others - ends[0] - share[:, None] * step, axis=1)
     if away.min(initial=np.inf) >= radius:
         return ends
-    side = places.mean(axis=0) - ends.mean(axis=0)
+    side = pos.mean(axis=0) - ends.mean(axis=0)
     if np.hypot(*side) < radius:
         side = np.array([-step[1], step[0]])
     bend = 4 * radius * side / np.hypot(*side)
@@ -247,11 +243,11 @@ def _line(places: Places, u: int, v: int, radius: float) -> Places:
     return ends[0] + t * step + 2 * t * (1 - t) * bend
 
 
-def _bond_lines(graph: Graph, places: Places) -> tuple[list[Places], list[Any]]:
+def _bond_lines(graph: Graph, pos: Positions) -> tuple[list[Positions], list[Any]]:
     """Return the lines of all bonds, and their styles.
 
-    The second line of a bond is inside the smallest ring around it, else on the side of
-    what its atoms are bound to; dashed where the bond is aromatic.
+    The second line of a bond is inside its smallest ring, else on the side of other
+    neighbours of its atoms; dashed where the bond is aromatic.
     """
     assert graph.edge_labels is not None
     nx = require("networkx", None)
@@ -261,7 +257,7 @@ def _bond_lines(graph: Graph, places: Places) -> tuple[list[Places], list[Any]]:
     for (u, v), kind in pairs:
         if u > v:
             continue
-        ends = places[[u, v]]
+        ends = pos[[u, v]]
         step = ends[1] - ends[0]
         across = np.array([-step[1], step[0]]) * (_GAP / max(np.hypot(*step), 1e-9))
         others = {*whole[u], *whole[v]} - {u, v}
@@ -270,7 +266,7 @@ def _bond_lines(graph: Graph, places: Places) -> tuple[list[Places], list[Any]]:
             others = {*nx.shortest_path(rest, u, v)} - {u, v}
         side = 0.0
         if others:
-            side = np.sign((places[[*others]].mean(0) - ends.mean(0)) @ across)
+            side = np.sign((pos[[*others]].mean(0) - ends.mean(0)) @ across)
         shifts = {2: (-0.5, 0.5), 3: (-1.0, 0.0, 1.0), 12: (0.0, 1.4)}.get(kind, (0.0,))
         if kind in (2, 12) and side:
             shifts = (0.0, 1.4 * side)
@@ -282,58 +278,60 @@ def _bond_lines(graph: Graph, places: Places) -> tuple[list[Places], list[Any]]:
 
 
 def _readable(face: str) -> str:
-    """Return black or white, whichever can be read on a colour."""
+    """Return black or white, whichever is legible on a colour."""
     red, green, blue = (int(face[i : i + 2], 16) for i in (1, 3, 5))
     return "black" if 0.3 * red + 0.59 * green + 0.11 * blue > 150 else "white"
 
 
-def layout(graph: Graph) -> Places:
-    """Return a place for every node, ``[n, 2]``, far apart where paths are long.
+def layout(graph: Graph) -> Positions:
+    """Return the position of every node, ``[n, 2]``.
 
-    Distances in the picture follow those in the graph (Kamada and Kawai, 1989); parts
-    without a path between them stand side by side, the largest first. A graph that
-    looks the same from every node of its cycle 0, 1, 2, ... is drawn on a ring.
+    Distances in the picture follow those in the graph (Kamada and Kawai, 1989);
+    components stand side by side, the largest first. A graph with the symmetry of its
+    cycle 0, 1, 2, ... is drawn on a ring.
     """
     nx = require("networkx", None)
     whole = graph.to_networkx()
-    places = np.zeros((graph.num_nodes, 2))
+    pos = np.zeros((graph.num_nodes, 2))
     edges = {*whole.edges, *((v, u) for u, v in whole.edges)}
     n = graph.num_nodes
     if (0, 1) in edges and {((u + 1) % n, (v + 1) % n) for u, v in edges} == edges:
-        _on_ring(places, [*range(n)], n / (2 * np.pi), 0)
-        return places
-    parts = sorted(
+        _on_ring(pos, [*range(n)], n / (2 * np.pi), 0)
+        return pos
+    components = sorted(
         map(sorted, nx.connected_components(whole)), key=lambda p: (-len(p), p)
     )
     across = max(1, math.ceil(math.sqrt(graph.num_nodes)))
     left = bottom = tall = 0.0
-    for part in parts:
-        found = nx.kamada_kawai_layout(whole.subgraph(part))
-        own = np.array([found[v] for v in part]).reshape(-1, 2)
-        if len(part) > 1:
-            edge = np.array([own[part.index(u)] - own[part.index(v)]
-                             for u, v in whole.subgraph(part).edges])  # fmt: skip
-            own = own / np.median(np.linalg.norm(edge, axis=1))
-        _, strength, turn = np.linalg.svd(own - own.mean(axis=0), full_matrices=False)
-        if len(part) > 1 and strength[1] < 0.8 * strength[0]:  # lay it down
-            own = own @ turn.T
-        own = own - own.min(axis=0)
-        wide, high = np.ptp(own, axis=0)
+    for component in components:
+        layout_of = nx.kamada_kawai_layout(whole.subgraph(component))
+        local = np.array([layout_of[v] for v in component]).reshape(-1, 2)
+        if len(component) > 1:
+            edge = np.array([local[component.index(u)] - local[component.index(v)]
+                             for u, v in whole.subgraph(component).edges])  # fmt: skip
+            local = local / np.median(np.linalg.norm(edge, axis=1))
+        _, strength, turn = np.linalg.svd(
+            local - local.mean(axis=0), full_matrices=False
+        )
+        if len(component) > 1 and strength[1] < 0.8 * strength[0]:  # lay it down
+            local = local @ turn.T
+        local = local - local.min(axis=0)
+        wide, high = np.ptp(local, axis=0)
         if left and left + wide > across:
             left, bottom, tall = 0.0, bottom - tall - 1, 0.0
-        places[part] = own + np.array([left, bottom - high])
+        pos[component] = local + np.array([left, bottom - high])
         left, tall = left + wide + 1, max(tall, high)
-    return places
+    return pos
 
 
-def ring_positions(graph: Graph, centre: int = 0) -> Places:
-    """Return a place for every node, ``[n, 2]``: a node, and two rings around it.
+def ring_positions(graph: Graph, centre: int = 0) -> Positions:
+    """Return the position of every node, ``[n, 2]``, on two rings around ``centre``.
 
-    The inner ring follows the edges among the neighbours of the centre, so that what is
-    joined stands together; the outer one is sorted by the mean direction of a node's
-    neighbours on the inner ring, to cross few edges.
+    The inner ring follows the edges among the neighbours of the centre; the outer one
+    is sorted by the mean direction of a node's neighbours on the inner ring, so that
+    few edges cross.
     """
-    place = np.zeros((graph.num_nodes, 2))
+    pos = np.zeros((graph.num_nodes, 2))
     inner: list[int] = []
     first = graph.neighbors(centre).tolist()
     near, stack = set(first), first[::-1]
@@ -342,25 +340,25 @@ def ring_positions(graph: Graph, centre: int = 0) -> Places:
         if v not in inner:
             inner.append(v)
             stack += [u for u in graph.neighbors(v).tolist()[::-1] if u in near]
-    _on_ring(place, inner, 1, 0)
+    _on_ring(pos, inner, 1, 0)
 
     def direction(node: int) -> float:
-        x, y = place[graph.neighbors(node)].sum(axis=0)  # the outer ring is still at 0
+        x, y = pos[graph.neighbors(node)].sum(axis=0)  # the outer ring is still at 0
         return float(np.arctan2(x, y) % (2 * np.pi))  # clockwise from the top
 
     outer = [v for v in range(graph.num_nodes) if v not in near and v != centre]
-    _on_ring(place, sorted(outer, key=direction), 2, 0.5)
-    return place
+    _on_ring(pos, sorted(outer, key=direction), 2, 0.5)
+    return pos
 
 
-def _on_ring(place: Places, nodes: list[int], radius: float, turn: float) -> None:
-    """Place nodes on a ring clockwise from the top, turned by a share of a place."""
+def _on_ring(pos: Positions, nodes: list[int], radius: float, turn: float) -> None:
+    """Place nodes on a ring clockwise from the top, turned by ``turn`` of a step."""
     angle = np.pi / 2 - 2 * np.pi * (np.arange(len(nodes)) + turn) / max(len(nodes), 1)
-    place[nodes] = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    pos[nodes] = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def neighbourhood_shape(graph: Graph, node: int) -> str:
-    """Say what the neighbours of a node form, without the node itself.
+    """Describe the graph on the neighbours of a node, without the node itself.
 
     Example:
         >>> from sekgnn.graphs import rook_graph, shrikhande_graph
@@ -372,20 +370,21 @@ def neighbourhood_shape(graph: Graph, node: int) -> str:
     """
     nx = require("networkx", None)
     around = graph.to_networkx().subgraph(graph.neighbors(node).tolist())
-    parts = Counter(
-        _part_words(around.subgraph(part)) for part in nx.connected_components(around)
+    shapes = Counter(
+        _shape_names(around.subgraph(component))
+        for component in nx.connected_components(around)
     )
     words = []
-    for (one, several), count in sorted(parts.items()):
+    for (singular, plural), count in sorted(shapes.items()):
         number = _COUNTS[count] if count < len(_COUNTS) else str(count)
-        words.append(f"{number} {one if count == 1 else several}")
+        words.append(f"{number} {singular if count == 1 else plural}")
     return " and ".join(words) or "none"
 
 
-def _part_words(part: Any) -> tuple[str, str]:
-    """Name a connected graph, in the singular and the plural."""
-    n, m = part.number_of_nodes(), part.number_of_edges()
-    degrees = {degree for _, degree in part.degree}
+def _shape_names(component: Any) -> tuple[str, str]:
+    """Return the name of a connected graph, singular and plural."""
+    n, m = component.number_of_nodes(), component.number_of_edges()
+    degrees = {degree for _, degree in component.degree}
     if n == 1:
         name = "single node"
     elif n == 3 == m:
@@ -396,7 +395,7 @@ def _part_words(part: Any) -> tuple[str, str]:
         name = f"{n}-cycle"
     else:
         nx = require("networkx", None)
-        triangles = sum(nx.triangles(part).values()) // 3
+        triangles = sum(nx.triangles(component).values()) // 3
         more = f"{n} nodes, {m} edges, {triangles} triangles"
         return f"part ({more})", f"parts ({more} each)"
     return name, f"{name}s"

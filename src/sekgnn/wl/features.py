@@ -22,9 +22,9 @@ class WLFeatures(TransformerMixin, BaseEstimator):
     r"""Count the colours of every graph: the features of the Weisfeiler-Lehman kernel.
 
     Column c of a graph is the number of its nodes (or pairs) whose colour, in one of
-    the rounds 0..R, is c. Colours that no training graph has are left out when
-    transforming. Colours are canonical, so fitting and transforming may happen in
-    different processes.
+    the rounds 0..R, is c. Colours of no training graph are ignored when transforming.
+    Colours are canonical, so fitting and transforming may happen in different
+    processes.
 
     Args:
         test: A name of :data:`sekgnn.wl.TESTS`, or a test.
@@ -52,7 +52,7 @@ class WLFeatures(TransformerMixin, BaseEstimator):
         edge_labels: str | None = None,
         parameters: dict[str, Any] | None = None,
     ) -> None:
-        """Keep the parameters as they are, as scikit-learn asks."""
+        """Keep the parameters unchanged, as scikit-learn requires."""
         self.test = test
         self.rounds = rounds
         self.node_labels = node_labels
@@ -60,7 +60,7 @@ class WLFeatures(TransformerMixin, BaseEstimator):
         self.parameters = parameters
 
     def fit(self, X: Sequence[Any], y: Any = None) -> WLFeatures:
-        """Learn which colours there are."""
+        """Learn the colours of the columns."""
         self.fit_transform(X)
         return self
 
@@ -78,7 +78,7 @@ class WLFeatures(TransformerMixin, BaseEstimator):
         return self._count(*self._refine(X))
 
     def _refine(self, graphs: Sequence[Any]) -> tuple[list[Colours], NDArray[np.int64]]:
-        """Return the colours of rounds 0..R, and where each graph's begin.
+        """Return the colours of rounds 0..R, and the first object of each graph.
 
         Stable colours are refined, too, so there are always R + 1 rounds.
         """
@@ -96,12 +96,12 @@ class WLFeatures(TransformerMixin, BaseEstimator):
     def _count(self, history: list[Colours], ptr: NDArray[np.int64]) -> sp.csr_array:
         graph = np.repeat(np.arange(ptr.size - 1, dtype=np.int32), np.diff(ptr))
         blocks = []
-        for known, colours in zip(self.colours_, history, strict=True):
-            _, numbers = number_colours(np.concatenate([known, colours]))
-            column = numbers[len(known) :].astype(np.int32)  # known ones come first
-            seen = column < len(known)
+        for learned, colours in zip(self.colours_, history, strict=True):
+            _, numbers = number_colours(np.concatenate([learned, colours]))
+            column = numbers[len(learned) :].astype(np.int32)
+            seen = column < len(learned)
             ones = np.ones(np.count_nonzero(seen), dtype=np.int64)
-            shape = ptr.size - 1, len(known)
+            shape = ptr.size - 1, len(learned)
             blocks.append(sp.coo_array((ones, (graph[seen], column[seen])), shape))
         counts: sp.csr_array = sp.hstack(blocks, format="csr")
         return counts
@@ -111,8 +111,8 @@ class WLFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = [
             f"round{round}_{colour_text(colour)}"
-            for round, known in enumerate(self.colours_)
-            for colour in known
+            for round, learned in enumerate(self.colours_)
+            for colour in learned
         ]
         return np.array(names, dtype=object)
 

@@ -3,8 +3,8 @@ r"""2-FWL and 3-FWL, the folklore tests on pairs and triples, equal to 3-WL and 
 The multiset of pairs of colours is digested as a matrix product: with X and Y two
 different spreads of the colours, :math:`\sum_w X_{uw} Y_{wv}` modulo :math:`2^{64}` is
 a bilinear form in pseudo-random words, equal for equal multisets and otherwise by
-chance only, in each of the two lanes. A product costs one multiplication where hashing
-each pair would cost twelve.
+chance only, in each of the two lanes. A product costs one multiplication, hashing a
+pair would cost twelve.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def pair_types(
 ) -> None:
     """Write the isomorphism type of every ordered pair of nodes of one graph.
 
-    It holds the colours of both nodes, whether they are the same, adjacent or neither,
-    and the edge's label. The graph has the nodes ``begin..begin + n - 1`` of a union.
+    The type holds the colours of both nodes, whether they are the same, adjacent or
+    neither, and the edge's label. The graph has the nodes ``begin..begin + n - 1`` of a
+    union.
     """
     kind = np.empty(n, dtype=np.uint64)
     label = np.zeros(n, dtype=np.uint64)
@@ -138,7 +139,7 @@ class TupleColouring(Colouring):
     arity: ClassVar[int]
 
     def __init__(self, batch: Batch, threads: int | None) -> None:
-        """Make room for the first colours, to be written by the subclass."""
+        """Allocate the first colours, to be written by the subclass."""
         self.batch, self._threads = batch, threads
         self.ptr = np.zeros(len(batch.graphs) + 1, dtype=np.int64)
         np.cumsum(np.array(batch.sizes, np.int64) ** self.arity, out=self.ptr[1:])
@@ -227,16 +228,16 @@ class PairColouring(TupleColouring):
         return words
 
     def _node_words(self, node: int) -> list[str]:
-        """Say what is known of a node, at least which of several colours it has."""
+        """Describe a node, at least by the number of its colour."""
         count, numbers = self._numbers
         unknown = [f"node colour {numbers[node] + 1} of {count}"] if count > 1 else []
         return self._nodes.first_words(node) or unknown
 
     @cached_property
     def _numbers(self) -> tuple[int, NDArray[np.int64]]:
-        """How many first colours nodes have, and the number of each node's."""
-        kept, numbers = number_colours(self._nodes.first)
-        return len(kept), numbers
+        """The number of first colours of nodes, and the index of each node's."""
+        distinct, numbers = number_colours(self._nodes.first)
+        return len(distinct), numbers
 
     def first_difference(self, item: int, other: int) -> list[str]:
         mine, theirs = self.first_words(item)[0], self.first_words(other)[0]
@@ -338,8 +339,8 @@ class TripleColouring(TupleColouring):
 
     def step_graph(self, before: Colours, n: int, after: Colours) -> None:
         first, second, third = np.empty((3, 2, n**3), dtype=np.uint64)
-        for key, part in zip(KEYS, (first, second, third), strict=True):
-            spread_all(before, key, part.T)
+        for key, factor in zip(KEYS, (first, second, third), strict=True):
+            spread_all(before, key, factor.T)
 
         def work(start: int, stop: int) -> None:
             triple_step(before, first, second, third, n, start, stop, after)

@@ -1,4 +1,4 @@
-"""Sorting graphs into the classes of a test, or of isomorphism, and their hashes."""
+"""Classes of graphs under a test, or under isomorphism, and hashes of graphs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Isomorphism(WLTest):
     """Isomorphism of labelled graphs, through the canonical form of igraph (bliss).
 
     The one "colour" of a graph is the digest of its canonical form. An edge with a
-    label becomes a node of its own, coloured by the label. The canonical form is
-    igraph's, and may change with its version.
+    label becomes a node, coloured by the label. The canonical form is igraph's, and may
+    change with its version.
     """
 
     objects = "graphs"
@@ -106,8 +106,8 @@ def canonical_form(colours: NDArray[np.int32], edges: NDArray[Any]) -> bytes:
     """
     graph: Any = require("igraph", "iso").Graph(len(colours), edges.tolist())
     graph.vs["colour"] = colours.tolist()
-    # igraph 0.11 and 1.0 number permutations in opposite ways, but each its own both
-    # in what it returns and in what it takes
+    # igraph 0.11 and 1.0 number permutations in opposite ways, but each of them
+    # consistently in what it returns and takes
     order = graph.canonical_permutation(color=graph.vs["colour"])
     canonical = graph.permute_vertices(order)
     ends = np.sort(np.array(canonical.get_edgelist(), np.int32).reshape(-1, 2), axis=1)
@@ -140,9 +140,9 @@ def partition(
     """
     chosen = make_test(test, **parameters)
     batch = Batch.of(graphs, node_labels=node_labels, edge_labels=edge_labels)
-    known: dict[bytes, int] = {}
+    class_of: dict[bytes, int] = {}
     keys = graph_keys(chosen, batch.graphs, threads=threads)
-    numbers = [known.setdefault(key.tobytes(), len(known)) for key in keys]
+    numbers = [class_of.setdefault(key.tobytes(), len(class_of)) for key in keys]
     return np.array(numbers, dtype=np.int64)
 
 
@@ -161,8 +161,8 @@ def wl_hash(
     of this library (a change would get a new prefix than ``wl1:``). Hashes of
     different tests, or of other parameters, are never equal.
 
-    The hash is taken of the round that confirms the graph's own stable colouring: two
-    graphs that agree there would agree for ever if refined together.
+    The hash is that of the round that confirms the graph's stable colouring: two graphs
+    that agree there would always agree if refined together.
 
     Arguments are those of :func:`~sekgnn.wl.verdict.compare`; the test must not be
     ``"isomorphism"``, whose canonical form is igraph's.
@@ -211,10 +211,10 @@ def graph_keys(
 ) -> NDArray[np.uint64]:
     """Return a key that two graphs share exactly when the test cannot separate them.
 
-    As :func:`wl_hash`, for whole datasets: graphs are refined some at a time, and the
-    key of each is that of the round that confirms its own stable colouring, or of
-    ``max_rounds``, so it does not depend on the others. All graphs have labels of a
-    kind, or none. ``progress`` may raise to stop.
+    As :func:`wl_hash`, for whole datasets: graphs are refined in portions, and the
+    key of each is that of the round that confirms its stable colouring, or of
+    ``max_rounds``, so it does not depend on the others. All graphs have labels, or
+    none. ``progress`` may raise to stop.
 
     Returns:
         Round and digest, uint64 ``[G, 3]``.
@@ -239,10 +239,10 @@ def graph_keys(
 
 
 def _portions(test: WLTest, graphs: Sequence[Graph]) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of portions that need little memory together."""
+    """Yield the bounds of portions of graphs that fit into little memory."""
     low, sizes = 0, [item.num_nodes for item in graphs]
     for high in range(1, len(sizes) + 1):
-        part = sizes[low:high]
-        if high == len(sizes) or len(part) >= 512 or test.memory(part) > 1 << 27:
+        portion = sizes[low:high]
+        if high == len(sizes) or len(portion) >= 512 or test.memory(portion) > 1 << 27:
             yield low, high
             low = high

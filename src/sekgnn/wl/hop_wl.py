@@ -1,4 +1,4 @@
-"""1-WL and K-hop 1-WL: a node is told apart by the colours at each distance."""
+"""1-WL and K-hop 1-WL: nodes are distinguished by the colours at each distance."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def hop_step(
     """Write the refined colours of nodes ``start..stop - 1``.
 
     ``indptr`` and ``indices`` are those of a :class:`~sekgnn.hops.HopTable`,
-    ``edge_labels`` those of hop 1, or empty, and ``members`` are ``colours``, spread
-    for being summed.
+    ``edge_labels`` those of hop 1, or empty, and ``members`` are ``colours``, spread so
+    that sums digest multisets.
     """
     for v in range(start, stop):
         s0, s1 = spread(colours[v, 0], colours[v, 1], KEY_OWN)
@@ -116,7 +116,7 @@ def hop_step(
 class HopColouring(Colouring):
     """Nodes coloured through their hops, from their labels or other ``first`` colours.
 
-    ``words`` says what a node's first colour stands for, one fact per entry.
+    ``words`` describes a node's first colour, one fact per entry.
     """
 
     def __init__(
@@ -128,8 +128,8 @@ class HopColouring(Colouring):
         threads: int | None = None,
     ) -> None:
         self.batch, self.ptr = batch, batch.node_ptr
-        given = batch.label_colours if first is None else first
-        self.first = check_colours("first", given, batch.packed.num_nodes)
+        colours = batch.label_colours if first is None else first
+        self.first = check_colours("first", colours, batch.packed.num_nodes)
         self.hops, self._threads, self._words = hops, threads, words
         self._labels_only = first is None
 
@@ -170,7 +170,7 @@ class HopColouring(Colouring):
         return self.label_words(item) if self._labels_only else []
 
     def label_words(self, item: int) -> list[str]:
-        """Say a node's label, if there are labels."""
+        """Return a node's label in words, if there are labels."""
         if not self.batch.has_node_labels:
             return []
         label = int(self.batch.node_labels[item])

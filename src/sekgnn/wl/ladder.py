@@ -17,7 +17,7 @@ from sekgnn.wl.refinement import WLTest
 from sekgnn.wl.sek import SEK, SEKTwoFWL, SubgraphWL
 
 MEMORY_CLASSES = ("n·ball", "n²", "n³")
-"""Growth of the memory, the smallest first; a ball is what one node sees."""
+"""Growth of the memory, the smallest first; a ball is the neighbourhood of a node."""
 
 WHOLE = 1_000
 """A radius beyond every graph of BREC: the ball is the whole graph."""
@@ -25,14 +25,15 @@ WHOLE = 1_000
 
 @dataclass(frozen=True)
 class Rung:
-    """A test, and its place among the others.
+    """A test and its rank among the others.
 
     Attributes:
         key: Short name, unique on a ladder.
         label: Name in tables.
         memory: One of :data:`MEMORY_CLASSES`; empty for isomorphism, which is no test
             of this family.
-        after: Cheaper tests to ask first; this one sees only what they leave together.
+        after: Cheaper tests to run first; this one sees only graphs they do not
+            separate.
         refines: Keys of weaker rungs.
         keys: Config keys that train a network of the same power; empty if there is
             none.
@@ -69,7 +70,7 @@ _STAIRS = (
     _sek(InnerWL(WHOLE)),
     _sek(InnerFWL(3, neighbours=True)),
 )
-"""The cheaper first; each sees only what those before it leave together."""
+"""The cheaper first; each sees only graphs that those before it do not separate."""
 
 BOARD = (
     Rung("1wl", "1-WL", OneWL(), refines=("features", "1wl-nodes"),
@@ -167,14 +168,14 @@ def advised(
             keys["aggregate"] = "learned"
         return Rung(key, label, kind(3, walks), refines=refines, keys=keys)
 
-    one = _BY_KEY["1wl"]
+    one_wl = _BY_KEY["1wl"]
     both: tuple[Scope, ...] = ("graph", "internal")
-    blind = replace(one, refines=(), keys={}, edges=False)
+    blind = replace(one_wl, refines=(), keys={}, edges=False)
     rungs = (
         replace(blind, key="features", label="node features alone", rounds=0),
         replace(blind, key="1wl-nodes", label="1-WL without edge features",
                 refines=("features",)),
-        one,
+        one_wl,
         _BY_KEY["khop2"],
         Rung("khop3", "K-hop 1-WL, K = 3", KHopWL(3), refines=("khop2",),
              keys={"model": "k-gin", "num_hops": 3}),

@@ -1,10 +1,10 @@
-r"""What a test is, what it runs on, and the one refinement loop of all tests.
+r"""Tests, their batches and colourings, and the one refinement loop of all tests.
 
 .. math:: \chi^0 \to \chi^1 \to \dots \to \chi^T, \qquad
           |\{\chi^T\}| = |\{\chi^{T-1}\}|
 
-All graphs are refined together until a step makes no new classes: then none ever will,
-because a colour contains the colour before it.
+All graphs are refined together until a step makes no new classes: then no later step
+does, because a colour contains the previous one.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from sekgnn.kernel import clock
 from sekgnn.parameters import Named, Registry
 
 MEMORY_LIMIT = 8 * 2**30
-"""Bytes that one run of a test may need; :meth:`WLTest.check_memory`."""
+"""Most bytes for one run of a test; :meth:`WLTest.check_memory`."""
 UNKNOWN_DIFFERENCE = "their first colours differ"
-"""Said of first colours when nothing more is known of them."""
+"""Describes first colours when nothing more is known of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The graphs that are coloured together, and their disjoint union.
+    """Graphs that are coloured together, and their disjoint union.
 
     Attributes:
         graphs: The graphs, G of them.
@@ -84,7 +84,7 @@ class Batch:
 
     @property
     def node_ptr(self) -> NDArray[np.int64]:
-        """Where each graph's nodes begin, int64 ``[G + 1]``."""
+        """The first node of each graph, int64 ``[G + 1]``."""
         return self.packed.node_ptr
 
     @property
@@ -104,7 +104,7 @@ class Batch:
 
     @cached_property
     def label_colours(self) -> Colours:
-        """The colour that each node's label stands for, uint64 ``[N, 2]``."""
+        """The colour of each node's label, uint64 ``[N, 2]``."""
         out = np.empty((self.node_labels.size, 2), dtype=np.uint64)
         digest_words(self.node_labels[:, None], KEY_LABEL, out)
         out.flags.writeable = False
@@ -121,7 +121,7 @@ class Source:
     """One multiset that a step of refinement reads.
 
     Attributes:
-        phrase: What its members are, such as ``"neighbours"``.
+        phrase: A name of its members, such as ``"neighbours"``.
         members: Objects of the batch, int64 ``[m, arity]``: each member of the multiset
             is the tuple of the colours of one row.
         marks: A word before each member, such as an edge label; empty for none.
@@ -133,7 +133,7 @@ class Source:
 
 
 class Colouring(ABC):
-    """A test at work on one batch: its objects, their first colours, and the step.
+    """A test on one batch: its objects, their first colours, and the step.
 
     The objects are nodes, or tuples of nodes: those of graph g are ``ptr[g]`` to
     ``ptr[g + 1] - 1``.
@@ -142,7 +142,8 @@ class Colouring(ABC):
         batch: The graphs.
         ptr: int64 ``[G + 1]``.
         first: The colours before the first step, uint64 ``[N, 2]``.
-        beyond_sources: What tells objects apart whose :meth:`sources` agree.
+        beyond_sources: A phrase for the difference of objects whose :meth:`sources`
+            agree.
     """
 
     beyond_sources: ClassVar[str] = "a step reads more than these"
@@ -161,24 +162,21 @@ class Colouring(ABC):
 
     @abstractmethod
     def node_items(self, graph: int) -> NDArray[np.int64]:
-        """Return the object that stands for each node of a graph, for drawing."""
+        """Return the object that represents each node of a graph in drawings."""
 
     def sources(self, item: int) -> list[Source]:
         """Return the multisets whose colours a step reads for one object.
 
-        None by default: then explanations only say that colours differ.
+        By default none: explanations then only state that colours differ.
         """
         return []
 
     def first_words(self, item: int) -> list[str]:
-        """Say what an object's first colour stands for, one fact per entry.
-
-        An object has no entries if nothing is known of it.
-        """
+        """Describe an object's first colour, one fact per entry; empty if unknown."""
         return []
 
     def first_difference(self, item: int, other: int) -> list[str]:
-        """Say in which facts the first colours of two objects differ."""
+        """Describe the facts in which the first colours of two objects differ."""
         mine, theirs = self.first_words(item), self.first_words(other)
         if len(mine) != len(theirs):
             a, b = ("; ".join(words) or "nothing known" for words in (mine, theirs))
@@ -195,22 +193,22 @@ class WLTest(Named, ABC):
 
     A new test is one small class: a frozen dataclass whose fields are its parameters
     and whose :meth:`start` returns a :class:`Colouring`, such as a
-    :class:`~sekgnn.wl.hop_wl.HopColouring` of own first colours;
+    :class:`~sekgnn.wl.hop_wl.HopColouring` with first colours of yours;
     ``@register_test("name")`` makes it known by name.
     """
 
     kind = "test"
     objects: ClassVar[str] = "nodes"
-    """What it colours."""
+    """The objects that it colours."""
     complete: ClassVar[bool] = False
     """Whether graphs that it does not separate are isomorphic."""
 
     @abstractmethod
     def start(self, batch: Batch, threads: int | None = None) -> Colouring:
-        """Return the test at work on ``batch``, on ``threads`` threads."""
+        """Return the colouring of ``batch``, on ``threads`` threads."""
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return roughly how many bytes a run on graphs of these sizes needs.
+        """Return a rough estimate of the bytes for graphs of these sizes.
 
         By default those of some rounds of node colours.
         """
@@ -220,7 +218,7 @@ class WLTest(Named, ABC):
         """Refuse graphs that need more than :data:`MEMORY_LIMIT`.
 
         Raises:
-            GraphInputError: With the memory it would take.
+            GraphInputError: If so; names the memory.
         """
         needed = self.memory(sizes)
         if needed > MEMORY_LIMIT:
@@ -246,7 +244,7 @@ TESTS: Registry[WLTest] = Registry(
         "isomorphism": "sekgnn.wl.graph_classes",
     },
 )
-"""The known tests by name, the library's from the weaker to the stronger."""
+"""All tests by name, those of the library from weaker to stronger."""
 
 register_test = TESTS.register
 """``@register_test("name")`` makes a test of your own known."""
@@ -258,9 +256,9 @@ class Refinement:
 
     Attributes:
         test: The test.
-        colouring: The test at work.
-        history: Colours of each round, uint64 ``[N, 2]``; only the last round where
-            the history was not kept.
+        colouring: The test on these graphs.
+        history: Colours of each round, uint64 ``[N, 2]``; only of the last round if the
+            history was not kept.
         digests: Digest of each graph's multiset of colours, uint64 ``[R + 1, G, 2]``:
             two graphs have the same colours in a round exactly when these are equal.
         class_counts: Number of distinct colours of all graphs together, per round.

@@ -1,4 +1,4 @@
-"""Tests that see the ego-net of a node: Subgraph 1-WL, SEK 1-WL and SEK 2-FWL."""
+"""Tests on the ego-nets of nodes: Subgraph 1-WL, SEK 1-WL and SEK 2-FWL."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ class SEK(WLTest):
         num_hops: K of the refinement, and of the context.
         encodings: The functions f, any number of them, side by side: exact ones, or
             any :class:`~sekgnn.encoding.SubstructureEncoding` that gives integers.
-        context: Include the multiset of f over the K-hop neighbourhood. Without it this
-            is the form in which the paper writes Subgraph 1-WL again (Eq. 5).
+        context: Include the multiset of f over the K-hop neighbourhood. Without it,
+            this is the paper's second form of Subgraph 1-WL (Eq. 5).
         kernel: ``"shortest_path"`` or ``"diffusion"``, as in
             :class:`~sekgnn.wl.hop_wl.KHopWL`.
     """
@@ -140,20 +140,20 @@ class SEK(WLTest):
         hops = hop_pairs(
             batch.packed, self.num_hops, kernel=self.kernel, threads=threads
         )
-        value = batch.label_colours.copy()
-        parts = [
-            check_colours(f"what {f} gives", f.colours(batch, threads), len(value))
+        state = batch.label_colours.copy()
+        values = [
+            check_colours(f"what {f} gives", f.colours(batch, threads), len(state))
             for f in self.exact_encodings
         ]
-        for part in parts:
-            absorb_all(value, part, KEY_PART)
-        first = value
+        for colours in values:
+            absorb_all(state, colours, KEY_PART)
+        first = state
         if self.context:
-            first = np.empty_like(value)
-            members = np.empty_like(value)
-            spread_all(value, KEY_MEMBER, members)
-            add_context(hops.indptr, hops.indices, hops.num_hops, value, members, first)
-        return SEKColouring(batch, hops, first, threads, self, parts)
+            first = np.empty_like(state)
+            members = np.empty_like(state)
+            spread_all(state, KEY_MEMBER, members)
+            add_context(hops.indptr, hops.indices, hops.num_hops, state, members, first)
+        return SEKColouring(batch, hops, first, threads, self, values)
 
     def memory(self, sizes: Sequence[int]) -> int:
         largest = max(f.memory(sizes) for f in self.exact_encodings)
@@ -168,9 +168,9 @@ class SEKTwoFWL(SEK):
     .. math:: \chi^0(u, v) = \big(\mathrm{type}(u, v), \chi_{SEK}(u),
               \chi_{SEK}(v)\big)
 
-    with :math:`\chi_{SEK}` the first colours of :class:`SEK`: f and its context. What
-    its rounds would add, 2-FWL finds by itself. The parameters are those of SEK, with
-    K of the context.
+    with :math:`\chi_{SEK}` the first colours of :class:`SEK`: f and its context. Its
+    rounds would add nothing to 2-FWL. The parameters are those of SEK, with K of the
+    context.
     """
 
     objects = "pairs"
@@ -237,7 +237,7 @@ class SEKColouring(HopColouring):
         return out
 
     def _context_words(self, item: int) -> str:
-        """Say how many kinds of substructure lie within K hops."""
+        """Describe the kinds of substructure within K hops."""
         around = np.concatenate(
             [self.hops.members(k, item) for k in range(1, self._test.num_hops + 1)]
         )

@@ -1,4 +1,4 @@
-"""Asking a test about two graphs: the verdict and its reason."""
+"""The verdict of a test on two graphs, and its reason."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _MAX_LINES = 40
 def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
     """Return a test by name of :data:`TESTS`, or ``package.module:Class`` of your own.
 
-    A test is returned as it is. Of the parameters ``encodings`` may hold encodings,
-    their names, or dictionaries as ``to_dict`` returns them.
+    A test is returned as it is. The parameter ``encodings`` may hold encodings, their
+    names, or dictionaries of ``to_dict``.
 
     Raises:
         ConfigError: If the name or a parameter is unknown; the nearest is suggested.
@@ -47,9 +47,9 @@ def make_test(test: str | WLTest, **parameters: Any) -> WLTest:
         KHopWL(num_hops=2, kernel='shortest_path')
     """
     if "encodings" in parameters:
-        given = parameters["encodings"]
-        single = isinstance(given, str | Mapping | Encoding)
-        chosen = [given] if single else given
+        encodings = parameters["encodings"]
+        single = isinstance(encodings, str | Mapping | Encoding)
+        chosen = [encodings] if single else encodings
         parameters["encodings"] = tuple(make_exact_encoding(item) for item in chosen)
     made: WLTest = make(TESTS, test, WLTest, parameters)
     return made
@@ -76,9 +76,9 @@ def compare(
             ``Data``); labels of a ``LabelledGraph`` and atoms of a ``Mol`` always
             count.
         edge_labels: Likewise for edges (``"edge_attr"``).
-        names: What to call the graphs.
+        names: Names of the graphs.
         threads: Threads; ``None`` for all usable cores.
-        parameters: Of the test, when it is given by name.
+        parameters: Parameters of a named test.
 
     Raises:
         GraphInputError: If a graph is wrong, or too large for the test.
@@ -101,8 +101,8 @@ class Verdict:
     """Whether a test separates two graphs, and why.
 
     Attributes:
-        run: The refinement of both graphs together, its history kept.
-        names: What to call the graphs.
+        run: The refinement of both graphs together, with its history.
+        names: Names of the graphs.
     """
 
     run: Refinement
@@ -134,18 +134,18 @@ class Verdict:
         return ColourWords(self.run)
 
     def histogram(self, round: int) -> NDArray[np.int64]:
-        """Return how often each colour of a round occurs in either graph, ``[C, 2]``.
+        """Return the count of each colour of a round in either graph, ``[C, 2]``.
 
         Colours are in the order of :attr:`words`.
         """
         classes, ptr = self.words.classes[round], self.run.colouring.ptr
         count = int(classes.max(initial=-1)) + 1
-        parts = [classes[ptr[g] : ptr[g + 1]] for g in (0, 1)]
-        return np.stack([np.bincount(p, minlength=count) for p in parts], axis=1)
+        by_graph = [classes[ptr[g] : ptr[g + 1]] for g in (0, 1)]
+        return np.stack([np.bincount(p, minlength=count) for p in by_graph], axis=1)
 
     @cached_property
     def witness(self) -> int | None:
-        """An object whose colour separates: the colour with the largest imbalance."""
+        """An object of the colour with the largest imbalance, which separates."""
         if self.round is None:
             return None
         counts = self.histogram(self.round)
@@ -154,7 +154,7 @@ class Verdict:
 
     @cached_property
     def counterpart(self) -> int | None:
-        """An object of the other graph that the witness was last mistaken for."""
+        """An object of the other graph with the witness's colour one round before."""
         if self.witness is None or self.round is None:
             return None
         ptr, classes = self.run.colouring.ptr, self.words.classes
@@ -162,17 +162,17 @@ class Verdict:
         theirs = np.arange(ptr[other], ptr[other + 1])
         if not theirs.size:
             return None
-        here = classes[self.round]
-        theirs = theirs[here[theirs] != here[self.witness]]
+        now = classes[self.round]
+        theirs = theirs[now[theirs] != now[self.witness]]
         if self.round:
             before = classes[self.round - 1]
             theirs = theirs[before[theirs] == before[self.witness]]
         if not theirs.size:
             return None
-        # the colour whose lack in this graph comes nearest to the witness's surplus
+        # the colour whose deficit comes nearest to the surplus of the witness's
         counts = self.histogram(self.round)
         surplus = counts[:, 0] - counts[:, 1]
-        balance = np.abs(surplus[here[theirs]] + surplus[here[self.witness]])
+        balance = np.abs(surplus[now[theirs]] + surplus[now[self.witness]])
         return int(theirs[balance.argmin()])
 
     def sentence(self) -> str:
@@ -217,7 +217,7 @@ class Verdict:
         meaning = self.words.meaning(self.witness, self.round)
         lines += [f"  {line}" for line in meaning]
         if self.counterpart is not None:
-            mine, theirs = self._place(self.witness), self._place(self.counterpart)
+            mine, theirs = self._label(self.witness), self._label(self.counterpart)
             lines.append(f"What differs, {mine} against {theirs}:")
             why = self.words.difference(self.witness, self.counterpart, self.round)
             lines += [f"  {line}" for line in why[:_SHOWN_REASONS]]
@@ -225,7 +225,7 @@ class Verdict:
                 lines.append(f"  and {len(why) - _SHOWN_REASONS} more")
         return "\n".join(lines)
 
-    def _place(self, item: int) -> str:
+    def _label(self, item: int) -> str:
         graph, nodes = self.run.colouring.locate(item)
         if self.run.test.objects == "graphs":
             return self.names[graph]
@@ -233,10 +233,10 @@ class Verdict:
         return f"{what} {', '.join(map(str, nodes))} of {self.names[graph]}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything a program may want, as plain JSON values."""
+        """Return the verdict and its numbers as plain JSON values."""
         run = self.run
         last = len(run.history) - 1
-        kept, counts = number_colours(run.history[last])[0], self.histogram(last)
+        distinct, counts = number_colours(run.history[last])[0], self.histogram(last)
         order = np.argsort(-counts.sum(axis=1), kind="stable")[:_SHOWN_CLASSES]
         out: dict[str, Any] = {
             **run.test.to_dict(),
@@ -250,9 +250,9 @@ class Verdict:
             "class_counts": list(run.class_counts),
             "seconds": round(self.seconds, 6),
             "stable_histogram": {
-                "num_colours": len(kept),
+                "num_colours": len(distinct),
                 "most_frequent": [
-                    {"digest": colour_text(kept[i]), "counts": counts[i].tolist()}
+                    {"digest": colour_text(distinct[i]), "counts": counts[i].tolist()}
                     for i in order.tolist()
                 ],
             },
@@ -278,7 +278,7 @@ class Verdict:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def certificate(self) -> dict[str, Any]:
-        """Return what ``check_certificate.py`` checks without this library.
+        """Return a certificate, which ``check_certificate.py`` checks independently.
 
         Raises:
             ConfigError: If the test, or an encoding of it, has no certificates.
@@ -291,15 +291,15 @@ class Verdict:
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw both graphs side by side, coloured by class, one row per round.
 
-        Nodes with a class that the two graphs do not have equally often get a thick
-        ring. Tests on pairs or triples show the class of (v, v) or (v, v, v).
-        Molecules are drawn as such. Strongly regular graphs, whose structure no layout
-        shows, are drawn around the node that tells them apart, with the edges among its
-        neighbours brought out.
+        Nodes of a class with different counts in the two graphs get a thick ring. Tests
+        on pairs or triples show the class of (v, v) or (v, v, v). Molecules are drawn
+        as such. Strongly regular graphs, whose structure no layout shows, are drawn
+        around the node that tells them apart, with the edges among its neighbours
+        highlighted.
 
         Args:
-            path: Where to write the picture, in the format of its suffix; ``None`` to
-                only return the figure.
+            path: File of the picture, in the format of its suffix; ``None`` to only
+                return the figure.
 
         Returns:
             The ``matplotlib`` figure.
@@ -312,14 +312,14 @@ class Verdict:
         return draw_verdict(self, path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return a page to explore both graphs in, beside what other tests see.
+        """Return a page to explore both graphs, with this and other tests.
 
         It is one file that needs neither network nor server: both graphs coloured by
         class, round by round, for this test and those of
         :func:`sekgnn.wl.ladder.explored`, and the walks around every node.
 
         Args:
-            path: Where to write the page; ``None`` to only return it.
+            path: File of the page; ``None`` to only return it.
 
         Raises:
             GraphInputError: If a graph has more than 200 nodes.
@@ -336,11 +336,10 @@ class Verdict:
 
 
 class ColourWords:
-    """Names for the colours of a refinement whose history was kept.
+    """Names for the colours of a refinement with its history.
 
-    The colours of a round are called A, B, ..., Z, AA, ... in the order in which the
-    first graph's objects, then the next one's, show them, followed by the round: A0,
-    B0, A1.
+    The colours of a round are called A, B, ..., Z, AA, ... in order of appearance, in
+    the first graph, then in the next, followed by the round: A0, B0, A1.
     """
 
     def __init__(self, run: Refinement) -> None:
@@ -361,24 +360,24 @@ class ColourWords:
         return f"{letters}{round}"
 
     def meaning(self, item: int, round: int) -> list[str]:
-        """Say what the colour of an object in a round stands for, down to round 0."""
+        """Describe the meaning of an object's colour in a round, down to round 0."""
         lines: list[str] = []
-        todo, told = [(item, round)], set()
-        while todo and len(lines) < _MAX_LINES:
-            item, round = todo.pop(0)
+        pending, explained = [(item, round)], set()
+        while pending and len(lines) < _MAX_LINES:
+            item, round = pending.pop(0)
             number = int(self.classes[round][item])
-            if (number, round) in told:
+            if (number, round) in explained:
                 continue
-            told.add((number, round))
-            head, *facts = self._one(item, round)
+            explained.add((number, round))
+            head, *facts = self._facts(item, round)
             lines.append(f"{self.name(number, round)}: {head}")
             lines += [f"    {fact}" for fact in facts]
             if round:
-                todo.append((item, round - 1))
+                pending.append((item, round - 1))
         return lines
 
-    def _one(self, item: int, round: int) -> list[str]:
-        """Return the facts that one colour stands for."""
+    def _facts(self, item: int, round: int) -> list[str]:
+        """Return the facts of an object's colour."""
         if round == 0:
             count, objects = self._run.class_counts[0], self._run.test.objects
             unknown = f"one of {count} first colours of {objects}"
@@ -386,11 +385,11 @@ class ColourWords:
                 f"all {objects} alike" if count == 1 else unknown
             ]
         before = self.name(int(self.classes[round - 1][item]), round - 1)
-        parts = [
+        multisets = [
             f"{source.phrase} {counted(self.multiset(source, round - 1))}"
             for source in self._run.colouring.sources(item)
         ]
-        return [f"was {before}", *parts]
+        return [f"was {before}", *multisets]
 
     def multiset(self, source: Source, round: int) -> Counter[str]:
         """Return the colours of a source's members in a round, by name."""
@@ -403,7 +402,7 @@ class ColourWords:
         return out
 
     def difference(self, item: int, other: int, round: int) -> list[str]:
-        """Say why two objects have different colours in a round."""
+        """Describe why two objects have different colours in a round."""
         colouring = self._run.colouring
         if round == 0:
             return colouring.first_difference(item, other) or [UNKNOWN_DIFFERENCE]

@@ -24,17 +24,17 @@ def trial(metric: str, *scores: float, seed: int = 0) -> Trial:
 def test_the_page_is_made_of_the_record_and_nothing_is_missing() -> None:
     record = Defaults.read(RESULTS / "defaults.json")
     assert (RESULTS / "defaults.md").read_text("utf-8") == defaults_page(record)
-    found = {(t.task, t.recipe, t.config["seed"]): t.config for t in record.trials}
+    stored = {(t.task, t.recipe, t.config["seed"]): t.config for t in record.trials}
     for task, recipe, config in trials.configs([*TASKS], 1):
-        assert config.differences(RunConfig.from_dict(found[task, recipe, 0])) == []
+        assert config.differences(RunConfig.from_dict(stored[task, recipe, 0])) == []
 
 
 def test_validation_graphs_are_halved_and_test_graphs_left_out() -> None:
     split = Split(np.arange(10), np.arange(10, 15), np.arange(15, 20))
-    found = halved(split, 0, 4)
-    assert found.sizes == (4, 3, 2)
-    assert set(found.train) < set(split.train)
-    assert {*found.val, *found.test} == {*split.val}
+    halves = halved(split, 0, 4)
+    assert halves.sizes == (4, 3, 2)
+    assert set(halves.train) < set(split.train)
+    assert {*halves.val, *halves.test} == {*split.val}
 
 
 def test_what_is_clearly_better() -> None:

@@ -54,8 +54,8 @@ def test_bad_parameters_write_nothing(
 def test_the_same_command_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, folder = tmp_path / "whole", tmp_path / "part"
-    assert main([*SMALL, "--output", str(whole)]) == 0
+    uninterrupted, folder = tmp_path / "whole", tmp_path / "part"
+    assert main([*SMALL, "--output", str(uninterrupted)]) == 0
     ran: list[int] = []
 
     def fragile(config: object, n: int, r: int, **options: object) -> Cell:
@@ -71,7 +71,7 @@ def test_the_same_command_continues(
     assert main([*SMALL, "--output", str(folder)]) == 0
     assert ran == [12]
     assert {file.name for file in folder.iterdir()} == FILES
-    assert read(whole) == read(folder)
+    assert read(uninterrupted) == read(folder)
 
 
 def test_without_igraph(

@@ -70,8 +70,8 @@ def test_no_smaller_pair_for_two_hops() -> None:
     """All regular graphs of degree 3 or more on at most 7 nodes."""
     octahedron = circulant_graph(6, [1, 2])
     on_seven = [
-        from_networkx(nx.complement(nx.disjoint_union_all(map(nx.cycle_graph, parts))))
-        for parts in ([7], [3, 4])
+        from_networkx(nx.complement(nx.disjoint_union_all(map(nx.cycle_graph, cycles))))
+        for cycles in ([7], [3, 4])
     ]
     families: list[list[Graph]] = [
         list(EXAMPLES[0].graphs),

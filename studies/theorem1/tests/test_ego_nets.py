@@ -115,20 +115,20 @@ def test_core_of_the_petersen_graph(radius: int, nodes: int, edges: int) -> None
 @settings(max_examples=50)
 @given(graphs(min_nodes=1, max_nodes=8), st.integers(1, 4))
 def test_shells(g: Graph, radius: int) -> None:
-    found = shells_of(pack([g]), radius)
+    counts = shells_of(pack([g]), radius)
     near = [set(g.neighbors(v).tolist()) for v in range(g.num_nodes)]
     for v, reach in enumerate(distances(g)):
         shells = [{u for u in reach if reach[u] == k} for k in range(radius + 1)]
-        assert found.sizes[v].tolist() == [len(shell) for shell in shells]
+        assert counts.sizes[v].tolist() == [len(shell) for shell in shells]
         inside = [
             sum(b in near[a] for a, b in combinations(shell, 2)) for shell in shells
         ]
-        assert found.inside[v].tolist() == inside
+        assert counts.inside[v].tolist() == inside
         for k in range(radius):
             parents = Counter(len(near[u] & shells[k]) for u in shells[k + 1])
-            most = found.configurations.shape[2]
+            most = counts.configurations.shape[2]
             expected = [parents[i] for i in range(1, most + 1)]
-            assert found.configurations[v, k].tolist() == expected
+            assert counts.configurations[v, k].tolist() == expected
 
 
 @settings(max_examples=50)

@@ -31,16 +31,16 @@ def record() -> Theorem1Record:
 
 def tables(page: str) -> dict[str, list[dict[str, str]]]:
     """Read the tables back: heading to rows."""
-    found: dict[str, list[dict[str, str]]] = {}
+    rows_by_heading: dict[str, list[dict[str, str]]] = {}
     for section in page.split("\n## ")[1:]:
         heading, _, body = section.partition("\n")
         lines = [x for x in body.splitlines() if x.startswith("|")]
         cells = [[c.strip() for c in x.strip("|").split("|")] for x in lines]
         if cells:
-            found[heading] = [
+            rows_by_heading[heading] = [
                 dict(zip(cells[0], row, strict=True)) for row in cells[2:]
             ] if "counterexamples" not in heading else []  # fmt: skip
-    return found
+    return rows_by_heading
 
 
 def number(text: str) -> int:
@@ -48,9 +48,9 @@ def number(text: str) -> int:
 
 
 def test_every_table_repeats_the_record(record: Theorem1Record) -> None:
-    found = tables(theorem1_page(record))
+    sections = tables(theorem1_page(record))
     by_size = {(c.nodes, c.degree): c for c in record.cells}
-    bound = found["At the theorem's own K"]
+    bound = sections["At the theorem's own K"]
     assert [(r["n"], r["r"]) for r in bound] == [("46", "3"), ("60", "3")]
     for row in bound:
         cell = by_size[int(row["n"]), int(row["r"])]
@@ -61,7 +61,7 @@ def test_every_table_repeats_the_record(record: Theorem1Record) -> None:
         assert number(row["collisions at 2K"]) == collisions
         assert row["in range"] == "yes"
         assert number(row["at 2K + 1"]) == cell.alike[10] - h.alike_isomorphic[10]
-    hops = found["Told apart by t returns, n = 60, r = 3"]
+    hops = sections["Told apart by t returns, n = 60, r = 3"]
     cell = by_size[60, 3]
     assert [row["K"] for row in hops] == ["1", "2", "3", "5"]
     for row, h in zip(hops, cell.radii, strict=True):
@@ -73,19 +73,19 @@ def test_every_table_repeats_the_record(record: Theorem1Record) -> None:
         assert row["theorem at 2K"] == "100 %"
         assert number(row["internals differ too"]) == h.internal_collisions
     assert hops[0]["t = 2K"] == "0 %"
-    outside = found["Told apart by t returns, n = 60, r = 4 (outside the theorem's "
+    outside = sections["Told apart by t returns, n = 60, r = 4 (outside the theorem's "
                     "range of r)"]  # fmt: skip
     assert {row["theorem at 2K"] for row in outside} == {"–"}
-    for row in found["The collision argument"]:
+    for row in sections["The collision argument"]:
         cell = by_size[int(row["n"]), int(row["r"])]
         h = cell.counts(int(row["K"]))
         assert h is not None
         t = 2 * h.radius - 1
         context = h.context_alike[t] - h.context_alike_isomorphic[t]
         assert number(row["collisions"]) == context
-    for row, c in zip(found["Pairs of graphs"], record.cells, strict=True):
+    for row, c in zip(sections["Pairs of graphs"], record.cells, strict=True):
         assert int(row["t = 3"]) == c.graph_pairs - c.graph_alike[2]
-    edges = found["Edge configurations, n = 60, r = 3"]
+    edges = sections["Edge configurations, n = 60, r = 3"]
     for row, h in zip(edges, by_size[60, 3].radii, strict=True):
         assert number(row["first difference has equally many edges"]) == h.same_edges
 

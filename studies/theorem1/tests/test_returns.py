@@ -39,12 +39,12 @@ def test_residues_are_those_of_the_fractions(
 ) -> None:
     """On any graph, on the whole of it and on ego-nets of every radius."""
     radius = data.draw(st.none() | st.integers(0, 4))
-    found = return_residues(pack([g]), steps, radius=radius, self_loops=loops)
-    assert found.shape == (g.num_nodes, steps, 2)
+    returns = return_residues(pack([g]), steps, radius=radius, self_loops=loops)
+    assert returns.shape == (g.num_nodes, steps, 2)
     for v, reach in enumerate(distances(g)):
         near = [u for u in reach if radius is None or reach[u] <= radius]
         expected = landing(g, near, steps, loops)[v, v]
-        assert found[v].tolist() == [list(residues(p)) for p in expected]
+        assert returns[v].tolist() == [list(residues(p)) for p in expected]
 
 
 @settings(max_examples=20)
@@ -63,8 +63,8 @@ def test_many_graphs_and_threads_change_nothing() -> None:
     many = [random_regular_graph(n, 4, rng) for n in (300, 301, 40)]
     alone = [return_residues(pack([g]), 8) for g in many]
     for threads in (1, 2):
-        found = return_residues(pack(many), 8, threads=threads)
-        np.testing.assert_array_equal(found, np.concatenate(alone))
+        joint = return_residues(pack(many), 8, threads=threads)
+        np.testing.assert_array_equal(joint, np.concatenate(alone))
 
 
 def test_corners() -> None:
@@ -79,12 +79,15 @@ def test_corners() -> None:
 @given(seed=st.integers(0, 10**6), hops=st.integers(1, 4))
 def test_graph_and_ego_net_agree_before_2k_only(seed: int, hops: int) -> None:
     g = pack([random_regular_graph(40, 3, np.random.default_rng(seed))])
-    whole, ego = return_residues(g, 2 * hops), return_residues(g, 2 * hops, radius=hops)
-    np.testing.assert_array_equal(whole[:, :-1], ego[:, :-1])
+    graph_returns, ego = (
+        return_residues(g, 2 * hops),
+        return_residues(g, 2 * hops, radius=hops),
+    )
+    np.testing.assert_array_equal(graph_returns[:, :-1], ego[:, :-1])
     all_of_it = return_residues(g, 2 * hops, radius=39)
-    np.testing.assert_array_equal(all_of_it, whole)
+    np.testing.assert_array_equal(all_of_it, graph_returns)
     if hops < 3:  # then some node of shell K has edges that leave the ego-net
-        assert (whole[:, -1] != ego[:, -1]).any()
+        assert (graph_returns[:, -1] != ego[:, -1]).any()
 
 
 @settings(max_examples=20)
@@ -111,10 +114,10 @@ columns = st.integers(0, 12).flatmap(
 @given(columns)
 def test_together_is_equality_of_all(rows: list[list[int]]) -> None:
     label = together(*(np.array(row, dtype=np.int64) for row in rows))
-    whole = list(zip(*rows, strict=True))
-    for i, j in combinations(range(len(whole)), 2):
-        assert (label[i] == label[j]) == (whole[i] == whole[j])
-    assert sorted({*label.tolist()}) == list(range(len({*whole})))
+    tuples = list(zip(*rows, strict=True))
+    for i, j in combinations(range(len(tuples)), 2):
+        assert (label[i] == label[j]) == (tuples[i] == tuples[j])
+    assert sorted({*label.tolist()}) == list(range(len({*tuples})))
 
 
 @given(columns)

@@ -61,12 +61,12 @@ def test_counts_are_those_of_the_definition() -> None:
     graphs = unpack(draw_graphs(config, 10, 3))
     cell = run_cell(config, 10, 3, threads=1)
     nodes = [(i, v) for i in range(3) for v in range(10)]
-    everyone = list(range(10))
-    walks = [landing(g, everyone, config.steps, True) for g in graphs]
+    all_nodes = list(range(10))
+    walks = [landing(g, all_nodes, config.steps, True) for g in graphs]
     reach = [distances(g) for g in graphs]
     pairs = [(a, b) for a, b in combinations(nodes, 2) if a[0] != b[0]]
-    own = [(a, b) for a, b in combinations(nodes, 2) if a[0] == b[0]]
-    assert (cell.pairs, cell.own_pairs) == (len(pairs), len(own))
+    own_pairs = [(a, b) for a, b in combinations(nodes, 2) if a[0] == b[0]]
+    assert (cell.pairs, cell.own_pairs) == (len(pairs), len(own_pairs))
 
     def returns(node: tuple[int, int], t: int) -> tuple[object, ...]:
         return tuple(walks[node[0]][node[1], node[1]][:t])
@@ -85,8 +85,8 @@ def test_counts_are_those_of_the_definition() -> None:
             len(shell & {*g.neighbors(u).tolist()}) for u in near if near[u] == k + 1
         )
 
-    def edges(found: Counter[int]) -> int:
-        return sum(i * count for i, count in found.items())
+    def edges(counter: Counter[int]) -> int:
+        return sum(i * count for i, count in counter.items())
 
     steps = range(1, config.steps + 1)
     alike = {
@@ -94,7 +94,7 @@ def test_counts_are_those_of_the_definition() -> None:
     }
     assert cell.alike == tuple(len(alike[t]) for t in steps)
     assert cell.own_alike == tuple(
-        sum(returns(a, t) == returns(b, t) for a, b in own) for t in steps
+        sum(returns(a, t) == returns(b, t) for a, b in own_pairs) for t in steps
     )
     for h in cell.radii:
         k = h.radius
@@ -119,9 +119,9 @@ def test_counts_are_those_of_the_definition() -> None:
         )
         for t in (2, 4, 5):
             bags = {node: context(node, k, t) for node in nodes}
-            found = {(a, b) for a, b in pairs if bags[a] == bags[b]}
-            assert h.context_alike[t - 1] == len(found)
-            assert h.context_alike_isomorphic[t - 1] == len(found & iso)
+            equal_bags = {(a, b) for a, b in pairs if bags[a] == bags[b]}
+            assert h.context_alike[t - 1] == len(equal_bags)
+            assert h.context_alike_isomorphic[t - 1] == len(equal_bags & iso)
         inner = {
             (i, v): nx.Graph(list(x.subgraph({*x} - {v}).edges))
             for (i, v), x in nets.items()
@@ -144,8 +144,8 @@ def test_counts_are_those_of_the_definition() -> None:
             len(equal), len(equal & alike[2 * k]),
         )  # fmt: skip
     for t, found_alike in zip(steps, cell.graph_alike, strict=True):
-        whole = [Counter(returns((i, v), t) for v in everyone) for i in range(3)]
-        assert found_alike == sum(a == b for a, b in combinations(whole, 2))
+        multisets = [Counter(returns((i, v), t) for v in all_nodes) for i in range(3)]
+        assert found_alike == sum(a == b for a, b in combinations(multisets, 2))
 
 
 def test_laws(record: Theorem1Record) -> None:
@@ -155,7 +155,7 @@ def test_laws(record: Theorem1Record) -> None:
         assert cell.alike[:2] == (cell.pairs, cell.pairs)  # 1/(r+1), twice
         assert cell.graph_alike[-1] >= cell.graph_isomorphic
         for h in cell.radii:
-            found = [
+            collisions = [
                 [collide(h, t) for t in range(1, SMALL.steps + 1)]
                 for collide in (
                     cell.collisions,
@@ -163,7 +163,7 @@ def test_laws(record: Theorem1Record) -> None:
                     cell.context_collisions,
                 )
             ]
-            for counts_of in found:
+            for counts_of in collisions:
                 assert all(b <= a for a, b in pairwise(counts_of))
                 assert min(counts_of) >= 0
             # within 2K + 1 steps the walk knows no more than the rooted ego-net
@@ -238,8 +238,10 @@ def test_the_seed_decides(record: Theorem1Record) -> None:
     assert run_theorem1(SMALL, threads=2) == record
     other = Theorem1Config(**{**SMALL.to_dict(), "seed": 6})
     assert run_theorem1(other).cells != record.cells
-    part = Theorem1Config(nodes=(16,), degrees=(4,), radii=(1, 2), graphs=3, seed=5)
-    assert run_theorem1(part).cells == record.cells[-1:]
+    last_cell = Theorem1Config(
+        nodes=(16,), degrees=(4,), radii=(1, 2), graphs=3, seed=5
+    )
+    assert run_theorem1(last_cell).cells == record.cells[-1:]
 
 
 def test_records_survive_json(record: Theorem1Record) -> None:
@@ -276,8 +278,8 @@ def test_an_interrupted_run_continues(
     monkeypatch.setattr(simulation, "run_cell", fragile)
     with pytest.raises(Stop):
         run_theorem1(SMALL, partial=partial)
-    kept = Theorem1Record.from_json(partial.read_text())
-    assert kept.cells == record.cells[:2]
+    finished = Theorem1Record.from_json(partial.read_text())
+    assert finished.cells == record.cells[:2]
     ran.clear()
     assert run_theorem1(SMALL, partial=partial) == record
     assert ran == SMALL.cells[2:]
@@ -293,8 +295,8 @@ def test_a_broken_partial_file_is_said_and_replaced(tmp_path: Path) -> None:
     partial = tmp_path / "part.json"
     partial.write_bytes(b"\xff{")
     with pytest.warns(CacheWarning, match="cannot be continued from"):
-        found = run_theorem1(config, partial=partial)
-    assert Theorem1Record.from_json(partial.read_text()) == found
+        record = run_theorem1(config, partial=partial)
+    assert Theorem1Record.from_json(partial.read_text()) == record
 
 
 def test_progress_reaches_the_end(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a substructure encoding function is to the tests: a colour for every node."""
+"""Substructure encoding functions for tests: a colour for every node."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ class ExactEncoding(Named, ABC):
     and never equal ones by rounding. A new function is one small class: a frozen
     dataclass whose fields are its parameters, with :meth:`colours` and, for
     explanations, :meth:`words`; :func:`sekgnn.wl.register_exact_encoding` makes it
-    known by name. What is made of integers is easier written as a
+    known by name. A function with integer values is easier written as a
     :class:`~sekgnn.encoding.SubstructureEncoding`, which networks take, too.
     """
 
     kind = "encoding"
     beyond_words: ClassVar[str] = "but not the same value"
-    """What is said of two different values with the same words."""
+    """Describes two different values with the same words."""
 
     @abstractmethod
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         """Return the value of every node of the union, uint64 ``[N, 2]``."""
 
     def words(self, batch: Batch, node: int) -> str:
-        """Say in words what the value of one node of the union is."""
+        """Describe the value of one node of the union."""
         return f"a value of {self}"
 
     def difference(self, batch: Batch, node: int, other: int) -> str:
-        """Say in words how the values of two nodes differ."""
+        """Describe how the values of two nodes differ."""
         return self._compared(self.words(batch, node), self.words(batch, other))
 
     def _compared(self, mine: str, theirs: str) -> str:
@@ -59,7 +59,7 @@ class ExactEncoding(Named, ABC):
         return f"{mine} against {theirs}"
 
     def memory(self, sizes: Sequence[int]) -> int:
-        """Return roughly how many bytes it needs beyond the colours."""
+        """Return a rough estimate of the bytes it needs beyond the colours."""
         return 0
 
 
@@ -74,7 +74,7 @@ EXACT_ENCODINGS: Registry[ExactEncoding] = Registry(
     },
     fallback=ENCODINGS,
 )
-"""The known exact encodings by name; where both have a name, they come before those of
+"""All exact encodings by name; they take precedence over those of
 :data:`sekgnn.encoding.ENCODINGS`."""
 
 register_exact_encoding = EXACT_ENCODINGS.register
@@ -122,7 +122,7 @@ class ExactValues(ExactEncoding):
         return colours_of(sums[rows].reshape(shape), "multisets of vectors")
 
     def _channels(self, batch: Batch, node: int) -> dict[str, str]:
-        """Return what to say of each channel; nothing of residues and the like."""
+        """Return the text of each channel; none for residues and the like."""
         g, v = batch.locate(node)
         values = self.values(pack([batch.graphs[g]]))
         if isinstance(values, RaggedEncoding):
@@ -136,22 +136,25 @@ class ExactValues(ExactEncoding):
         return dict(zip(self.f.channels, texts, strict=False))
 
     def words(self, batch: Batch, node: int) -> str:
-        return self._said(self._channels(batch, node))
+        return self._text(self._channels(batch, node))
 
     def difference(self, batch: Batch, node: int, other: int) -> str:
         mine, theirs = self._channels(batch, node), self._channels(batch, other)
         differ = [name for name, text in mine.items() if text != theirs[name]]
-        sides = ({name: said[name] for name in differ} for said in (mine, theirs))
-        return self._compared(*map(self._said, sides))
+        sides = (
+            {name: channels[name] for name in differ} for channels in (mine, theirs)
+        )
+        return self._compared(*map(self._text, sides))
 
-    def _said(self, channels: dict[str, str]) -> str:
+    def _text(self, channels: dict[str, str]) -> str:
+        if not channels:
+            return f"a value of {self}"
         texts = [
             f"{name} {text if len(text) <= _WIDTH else text[: _WIDTH - 4] + ' ...'}"
             for name, text in channels.items()
         ]
         more = ", ..." if len(texts) > _SHOWN else ""
-        said = f"{self}: {', '.join(texts[:_SHOWN])}{more}"
-        return said if texts else f"a value of {self}"
+        return f"{self}: {', '.join(texts[:_SHOWN])}{more}"
 
     def memory(self, sizes: Sequence[int]) -> int:
         return 8 * self.f.num_features * sum(sizes)
@@ -164,17 +167,17 @@ class ExactValues(ExactEncoding):
 
 
 Encoding = ExactEncoding | SubstructureEncoding
-"""What a test may take."""
+"""The encodings of a test."""
 
 
 def make_exact_encoding(
     encoding: str | Mapping[str, Any] | Encoding, **parameters: Any
 ) -> Encoding:
-    """Return a substructure encoding by name, for a test that takes some.
+    """Return a substructure encoding by name, for a test that takes encodings.
 
-    Given is a name of :data:`EXACT_ENCODINGS` or :data:`sekgnn.encoding.ENCODINGS`,
-    ``package.module:Class`` of your own, a dictionary as ``to_dict`` returns it, which
-    imports nothing, or an encoding, which is returned as it is.
+    Accepted are a name of :data:`EXACT_ENCODINGS` or :data:`sekgnn.encoding.ENCODINGS`,
+    ``package.module:Class`` of your own, a dictionary of ``to_dict``, which imports
+    nothing, or an encoding, which is returned as it is.
 
     Raises:
         ConfigError: If the name or a parameter is unknown; the nearest is suggested.
@@ -188,7 +191,7 @@ def make_exact_encoding(
 
 
 def as_exact(f: Encoding) -> ExactEncoding:
-    """Return an encoding as one that gives colours."""
+    """Return an encoding in its exact form."""
     if isinstance(f, ExactEncoding):
         return f
     if isinstance(f, SubstructureEncoding):
@@ -207,15 +210,15 @@ def node_colours(
 ) -> Colours:
     """Return the colours that a kernel writes for every node, ``[N, 2]``.
 
-    ``work`` writes those of the nodes from the first number to before the second, at
-    most ``chunk`` of them, or all of one graph for ``None``; the array of N times -1 is
+    ``work(start, stop, position, out)`` writes those of nodes ``start..stop - 1``, at
+    most ``chunk``, or for ``None`` all of one graph; ``position``, -1 everywhere, is
     scratch for :func:`~sekgnn.walks.ball.local_ball`.
     """
     n = batch.packed.num_nodes
     out = np.empty((n, 2), dtype=np.uint64)
-    place = PerThread(lambda: np.full(n, -1, dtype=np.int32))
+    position = PerThread(lambda: np.full(n, -1, dtype=np.int32))
     run_chunks(
-        lambda start, stop: work(start, stop, place.value, out),
+        lambda start, stop: work(start, stop, position.value, out),
         even_chunks(n, chunk) if chunk else list(pairwise(batch.node_ptr.tolist())),
         threads,
     )
@@ -225,7 +228,7 @@ def node_colours(
 def against(
     mine: Counter[T], theirs: Counter[T], text: Callable[[Counter[T]], str]
 ) -> str:
-    """Say two different multisets, whole if ``text`` shows the difference.
+    """Describe two different multisets, whole if ``text`` shows the difference.
 
     Example:
         >>> show = lambda values: "".join(sorted(values.elements()))[:3]

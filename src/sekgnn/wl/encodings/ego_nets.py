@@ -61,12 +61,14 @@ def profiles(
     start: int,
     stop: int,
     num_shells: int,
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
     out: Colours,
 ) -> None:
     """Write the digest of the profiles of nodes ``start..stop - 1``."""
     for v in range(start, stop):
-        nodes, bounds, rows, columns = local_ball(graph, v, num_shells, True, 0, place)
+        nodes, bounds, rows, columns = local_ball(
+            graph, v, num_shells, True, 0, position
+        )
         degrees = shell_degrees(bounds, rows, columns)
         s0, s1 = KEY_PROFILE, np.uint64(0)
         for k in range(1, num_shells + 1):
@@ -82,12 +84,12 @@ def profiles(
 
 
 def _ball(batch: Batch, node: int, radius: int) -> Any:
-    place = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
-    return local_ball(batch.packed.csr, node, radius, True, 0, place)
+    position = np.full(batch.packed.num_nodes, -1, dtype=np.int32)
+    return local_ball(batch.packed.csr, node, radius, True, 0, position)
 
 
 def _ball_words(batch: Batch, node: int, radius: int) -> str:
-    """Say an ego-net's size, and the degrees inside it."""
+    """Describe the size of an ego-net and the degrees inside it."""
     nodes, _, rows, _ = _ball(batch, node, radius)
     degrees = np.sort(np.diff(rows))[::-1].tolist()
     return f"the ego-net of radius {radius}, {nodes.size} nodes with degrees {degrees}"
@@ -101,7 +103,7 @@ class DistanceProfile(ExactEncoding):
     The edges within a shell are the peripheral edges of KP-GNN (Feng et al. 2022).
 
     Args:
-        num_shells: K, the shells; edges that leave the last one are not seen.
+        num_shells: K, number of shells; edges that leave the last one do not count.
     """
 
     beyond_words = "but joined or labelled in different ways"
@@ -114,24 +116,24 @@ class DistanceProfile(ExactEncoding):
     def colours(self, batch: Batch, threads: int | None = None) -> Colours:
         return node_colours(
             batch,
-            lambda start, stop, place, out: profiles(
+            lambda start, stop, position, out: profiles(
                 batch.packed.csr, batch.label_colours, start, stop, self.num_shells,
-                place, out,
+                position, out,
             ),
             threads,
         )  # fmt: skip
 
     def words(self, batch: Batch, node: int) -> str:
-        _, bounds, rows, columns = _ball(batch, node, self.num_shells)
-        degrees = shell_degrees(bounds, rows, columns)
-        said = []
+        _, bounds, row_starts, columns = _ball(batch, node, self.num_shells)
+        degrees = shell_degrees(bounds, row_starts, columns)
+        shells = []
         for k in range(1, self.num_shells + 1):
-            part = degrees[bounds[k] : bounds[k + 1]].tolist()
-            counts = sorted(Counter(map(tuple, part)).items())
+            rows_of_shell = degrees[bounds[k] : bounds[k + 1]].tolist()
+            counts = sorted(Counter(map(tuple, rows_of_shell)).items())
             if counts:
                 text = ", ".join(f"{n} × {inside}" for inside, n in counts)
-                said.append(f"distance {k}: {text}")
-        profile = "; ".join(said) or "no other nodes"
+                shells.append(f"distance {k}: {text}")
+        profile = "; ".join(shells) or "no other nodes"
         return f"edges (inwards, within, outwards) at {profile}"
 
 
@@ -140,28 +142,28 @@ def ball_edge_labels(
     graph: CsrGraph,
     edge_labels: NDArray[np.int64],
     nodes: NDArray[np.int32],
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
 ) -> NDArray[np.int64]:
     """Return the labels of a ball's edges, in the order of ``local_ball``'s columns.
 
-    There are none where ``edge_labels``, in the order of ``indices``, is empty.
-    ``place`` is scratch, -1 everywhere, and as it was on return.
+    There are none if ``edge_labels``, in the order of ``indices``, is empty.
+    ``position`` is scratch, -1 everywhere on entry and on return.
     """
     indptr, indices = graph
     if edge_labels.size == 0:
         return np.empty(0, dtype=np.int64)
     total = 0
     for i in range(nodes.size):
-        place[nodes[i]] = i
+        position[nodes[i]] = i
         total += indptr[nodes[i] + 1] - indptr[nodes[i]]
     out = np.empty(total, dtype=np.int64)
     filled = 0
     for v in nodes:
         for e in range(indptr[v], indptr[v + 1]):
-            if place[indices[e]] >= 0:
+            if position[indices[e]] >= 0:
                 out[filled] = edge_labels[e]
                 filled += 1
-    place[nodes] = -1
+    position[nodes] = -1
     return out[:filled]
 
 
@@ -172,20 +174,20 @@ def refine_ball(
     edge_labels: NDArray[np.int64],
     nodes: Colours,
 ) -> tuple[np.uint64, np.uint64]:
-    """Run 1-WL on one small graph to stability and return its multiset's digest.
+    """Run 1-WL on one small graph to stability; return the digest of its colours.
 
-    It is the multiset of the round that confirms stability: two graphs whose own
-    multisets agree then would also agree if they were refined together for ever.
+    They are those of the round that confirms stability: two graphs with equal multisets
+    then would always agree if refined together.
     """
     s = nodes.shape[0]
     before, after, members = nodes, np.empty_like(nodes), np.empty_like(nodes)
-    count, found = 0, count_colours(before)
-    while found > count:
-        count = found
+    previous, count = 0, count_colours(before)
+    while count > previous:
+        previous = count
         spread_all(before, KEY_MEMBER, members)
         hop_step(rows, columns, 1, edge_labels, before, members, 0, s, after)
         before, after = after, before
-        found = count_colours(before)
+        count = count_colours(before)
     return multiset_digest(before, 0, s)
 
 
@@ -197,7 +199,7 @@ def mark_distances(
     colours: Colours,
     out: Colours,
 ) -> None:
-    """Write each node's colour joined with its distance to ``centre``."""
+    """Write each node's colour combined with its distance to ``centre``."""
     s = colours.shape[0]
     distance = np.full(s, s, dtype=np.int64)  # for nodes that are not reached
     queue = np.empty(s, dtype=np.int64)
@@ -226,13 +228,13 @@ def ego_digests(
     stop: int,
     radius: int,
     marked: bool,
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
     out: Colours,
 ) -> None:
     """Write the digest of the refined ego-nets of nodes ``start..stop - 1``."""
     for v in range(start, stop):
-        nodes, _, rows, columns = local_ball(graph, v, radius, True, 0, place)
-        labels = ball_edge_labels(graph, edge_labels, nodes, place)
+        nodes, _, rows, columns = local_ball(graph, v, radius, True, 0, position)
+        labels = ball_edge_labels(graph, edge_labels, nodes, position)
         inner = colours[nodes]
         if marked:
             mark_distances(rows, columns, 0, inner, inner)
@@ -249,9 +251,9 @@ def ego_net_colours(
     """
     return node_colours(
         batch,
-        lambda start, stop, place, out: ego_digests(
+        lambda start, stop, position, out: ego_digests(
             batch.packed.csr, batch.edge_labels, colours, start, stop, radius, marked,
-            place, out,
+            position, out,
         ),
         threads,
     )  # fmt: skip
@@ -294,16 +296,16 @@ def refine_pairs(
     s = nodes.shape[0]
     before = np.empty((s * s, 2), dtype=np.uint64)
     after = np.empty((s * s, 2), dtype=np.uint64)
-    left = np.empty((2, s * s), dtype=np.uint64)
-    right = np.empty((2, s * s), dtype=np.uint64)
+    x = np.empty((2, s * s), dtype=np.uint64)
+    y = np.empty((2, s * s), dtype=np.uint64)
     pair_types(rows, columns, edge_labels, nodes, 0, s, before)
-    count, found = 0, count_colours(before)
-    while found > count:
-        count = found
-        factors(before, left, right)
-        pair_step(before, left, right, s, 0, s, after)
+    previous, count = 0, count_colours(before)
+    while count > previous:
+        previous = count
+        factors(before, x, y)
+        pair_step(before, x, y, s, 0, s, after)
         before, after = after, before
-        found = count_colours(before)
+        count = count_colours(before)
     return multiset_digest(before, 0, s * s)
 
 
@@ -316,13 +318,13 @@ def ego_pair_digests(
     stop: int,
     radius: int,
     neighbours: bool,
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
     out: Colours,
 ) -> None:
     """Write the digest of the ego-nets of nodes ``start..stop - 1``."""
     for v in range(start, stop):
-        nodes, _, rows, columns = local_ball(graph, v, radius, True, 0, place)
-        labels = ball_edge_labels(graph, edge_labels, nodes, place)
+        nodes, _, rows, columns = local_ball(graph, v, radius, True, 0, position)
+        labels = ball_edge_labels(graph, edge_labels, nodes, position)
         twice = colours[nodes]
         once = np.empty_like(twice)
         mark_distances(rows, columns, 0, twice, once)
@@ -346,14 +348,14 @@ class InnerFWL(ExactEncoding):
     r"""The multiset of stable 2-FWL colours of a node's ego-net, its centre marked.
 
     With a radius beyond the diameter this is 2-FWL on the whole graph with one node
-    made special, for every node in turn: at most as strong as 3-FWL, in
-    :math:`O(n^2)` instead of :math:`O(n^3)` memory and :math:`O(n^4)` time per round.
+    marked, for every node in turn: at most as strong as 3-FWL, in :math:`O(n^2)`
+    instead of :math:`O(n^3)` memory and :math:`O(n^4)` time per round.
 
     Args:
         radius: h.
         neighbours: Mark each neighbour of the centre as well, in turn, and take the
-            multiset of the results: at most as strong as 4-FWL, in the same memory and
-            as many times the time as the centre has neighbours.
+            multiset of the results: at most as strong as 4-FWL, in the same memory; the
+            time is multiplied by the degree of the centre.
     """
 
     beyond_words = "but joined or labelled in different ways"
@@ -368,9 +370,9 @@ class InnerFWL(ExactEncoding):
         radius = min(self.radius, max(batch.sizes, default=1))
         return node_colours(
             batch,
-            lambda start, stop, place, out: ego_pair_digests(
+            lambda start, stop, position, out: ego_pair_digests(
                 batch.packed.csr, batch.edge_labels, batch.label_colours,
-                start, stop, radius, self.neighbours, place, out,
+                start, stop, radius, self.neighbours, position, out,
             ),
             threads,
             chunk=16,

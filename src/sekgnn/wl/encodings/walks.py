@@ -1,6 +1,6 @@
 r"""f from random walks: multisets of step vectors over shells, or their sums.
 
-Multisets are what a test may see, sums what a network with sum pooling sees.
+A test may see the multisets, a network with sum pooling sees the sums.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sekgnn.errors import ConfigError
 from sekgnn.graphs.graph import CsrGraph, Graph
 from sekgnn.kernel import kernel
 from sekgnn.parameters import parameter
-from sekgnn.walks.ball import WalkScope, walk_place
+from sekgnn.walks.ball import WalkScope, walk_graph
 from sekgnn.walks.modular import MAX_STEPS, walk_digests
 from sekgnn.wl.encodings.base import (
     ExactEncoding,
@@ -48,9 +48,9 @@ _SHOWN_STEPS, _SHOWN_VALUES = 4, 5
 
 @kernel
 def spread_pairs(digests: Colours, labels: Colours, nodes: NDArray[np.int32]) -> None:
-    """Spread the digests of all pairs in place, for being summed, with their labels.
+    """Spread the digests of all pairs, with their labels, in place, to be summed.
 
-    ``labels`` are colours of all nodes, ``[N, 2]``, or empty, ``nodes`` the node of
+    ``labels`` are colours of all nodes, ``[N, 2]``, or empty; ``nodes`` is the node of
     each row.
     """
     s = digests.shape[1]
@@ -66,12 +66,12 @@ def spread_pairs(digests: Colours, labels: Colours, nodes: NDArray[np.int32]) ->
 
 
 class WalkParts(NamedTuple):
-    """What is part of a value."""
+    """The contents of a value."""
 
     scope: WalkScope  # where the walks live
     walk_length: int  # l
-    wanted: NDArray[np.bool_]  # whether f1, f2, f3 are part of it, [3]
-    every: bool  # f3 between all shells, not only within each
+    parts: NDArray[np.bool_]  # whether f1, f2, f3 are part of it, [3]
+    all_shells: bool  # f3 between all shells, not only within each
 
 
 @kernel
@@ -100,12 +100,12 @@ def centre_value(
 ) -> tuple[np.uint64, np.uint64]:
     """Return the digest of one centre's f1, f2 and f3.
 
-    Shells beyond the last that has nodes are not part of it, so that a value does not
-    depend on how many empty shells were asked for. ``pairs``, ``[2, s, s]``, are from
+    Trailing empty shells are not part of it, so that a value does not depend on their
+    number. ``pairs``, ``[2, s, s]``, are from
     :func:`spread_pairs`, ``members`` and ``bounds`` from
-    :func:`~sekgnn.walks.ball.walk_place`.
+    :func:`~sekgnn.walks.ball.walk_graph`.
     """
-    f1, f2, f3 = walks.wanted
+    f1, f2, f3 = walks.parts
     centred = walks.scope.with_centre
     s0, s1 = KEY_WALKS, np.uint64(0)
     if f1 and centred:
@@ -126,7 +126,7 @@ def centre_value(
             d1 += pairs[1, i, i]
         s0, s1 = spread(s0 + d0, s1 + d1, KEY_WALKS)
         for b in range(1, shells + 1):
-            if b != a and not walks.every:
+            if b != a and not walks.all_shells:
                 continue
             t0, t1 = shell_sum(pairs, members, bounds, a, b)
             if b == a:
@@ -143,19 +143,19 @@ def walk_values(
     stop: int,
     walks: WalkParts,
     labels: Colours,
-    place: NDArray[np.int32],
+    position: NDArray[np.int32],
     out: Colours,
 ) -> None:
-    """Write the values of the nodes ``start..stop - 1``, all of one graph or some.
+    """Write the values of nodes ``start..stop - 1``, all or some of one graph.
 
-    The arguments are those of :func:`~sekgnn.walks.ball.walk_place` and
+    The arguments are those of :func:`~sekgnn.walks.ball.walk_graph` and
     :func:`spread_pairs`.
     """
     pairs = np.empty((2, 0, 0), dtype=np.uint64)
     scratch = np.empty((2, 2, 0, 0), dtype=np.uint64)
     for v in range(start, stop):
-        members, bounds, nodes, rows, columns = walk_place(
-            graph, start, stop, v, walks.scope, place
+        members, bounds, nodes, rows, columns = walk_graph(
+            graph, start, stop, v, walks.scope, position
         )
         s = nodes.size
         if s:
@@ -179,8 +179,8 @@ class Walks(ExactEncoding):
     * f2: (v, i), one multiset per shell :math:`i \in N_k(v)`;
     * f3: (i, j), one multiset per pair of shells, i = j apart from the rest.
 
-    In scope ``"internal"`` v is not there, and f3 is all there is. Labels of nodes are
-    part of the pairs' values.
+    In scope ``"internal"`` there is no v, and only f3. Labels of nodes are part of the
+    pairs' values.
 
     Args:
         scope: ``"graph"``, ``"ego"`` or ``"internal"``; where the walk lives.
@@ -237,7 +237,7 @@ class Walks(ExactEncoding):
             raise ConfigError("sums keep every part and the pairs of each shell.")
 
     def sums(self) -> WalkEncoding:
-        """Return what sums over each shell instead."""
+        """Return the encoding that sums over each shell."""
         return WalkEncoding(
             num_shells=self.radius or self.num_shells,
             walk_length=self.walk_length,
@@ -251,15 +251,15 @@ class Walks(ExactEncoding):
             values = ExactValues(self.sums(), "sums of step vectors")
             return values.colours(batch, threads)
         whole, centred = self.scope == "graph", self.scope != "internal"
-        wanted = np.array([part in self.parts for part in PARTS], dtype=np.bool_)
+        parts = np.array([part in self.parts for part in PARTS], dtype=np.bool_)
         reach = self.radius or self.num_shells
         scope = WalkScope(whole, reach, centred, int(self.self_loops))
-        walks = WalkParts(scope, self.walk_length, wanted, self.pairs == "all")
+        walks = WalkParts(scope, self.walk_length, parts, self.pairs == "all")
         labels = batch.label_colours[: None if batch.has_node_labels else 0]
         return node_colours(
             batch,
-            lambda start, stop, place, out: walk_values(
-                batch.packed.csr, start, stop, walks, labels, place, out
+            lambda start, stop, position, out: walk_values(
+                batch.packed.csr, start, stop, walks, labels, position, out
             ),
             threads,
             None if whole else 256,
@@ -279,11 +279,11 @@ class Walks(ExactEncoding):
     def difference(self, batch: Batch, node: int, other: int) -> str:
         (g, v), (h, w) = batch.locate(node), batch.locate(other)
         mine, theirs = batch.graphs[g], batch.graphs[h]
-        found = first_differing_step(mine, v, theirs, w, self)
-        return f"{self.place()}: {found}"
+        step = first_differing_step(mine, v, theirs, w, self)
+        return f"{self.place()}: {step}"
 
     def place(self) -> str:
-        """Say where the walk lives."""
+        """Describe the scope of the walk."""
         if self.scope == "graph":
             return "walks on the whole graph"
         centre = "" if self.scope == "ego" else " without its centre"
@@ -310,14 +310,14 @@ def walk_family(
 ) -> tuple[Walks, ...]:
     """Return the walks of several scopes and radii, side by side.
 
-    Radii are those of all scopes but ``"graph"``. By default ``pairs`` are all inside
-    ego-nets, where multisets are kept; ``same`` are further parameters of all.
+    Radii apply to all scopes but ``"graph"``. By default ``pairs`` are all inside
+    ego-nets, if multisets are kept; ``same`` are further parameters of all.
     """
     inside: Pairs = "all" if same.get("multisets", True) else "same"
     return tuple(
-        Walks(place, h, pairs=pairs or ("same" if h is None else inside), **same)
-        for place in scope
-        for h in ((None,) if place == "graph" else radius)
+        Walks(kind, h, pairs=pairs or ("same" if h is None else inside), **same)
+        for kind in scope
+        for h in ((None,) if kind == "graph" else radius)
     )
 
 
@@ -327,17 +327,17 @@ def step_multisets(
     """Yield, step by step, the multisets of landing probabilities around a node.
 
     ``powers`` are those of :func:`landing_powers` on the whole graph, if they were
-    found for all nodes of scope ``"graph"`` together.
+    computed for all nodes of scope ``"graph"`` together.
     """
     centred = walks.scope != "internal"
     order, bounds, near = ball_of(graph, node, walks, centred)
     groups = pair_groups(np.array(bounds), walks, centred)
-    place = np.array(order)
+    rows = np.array(order)
     if powers is None:
-        powers, place = landing_powers(near), np.arange(len(near))
+        powers, rows = landing_powers(near), np.arange(len(near))
     for now, denominator in islice(powers, walks.walk_length):
         yield {
-            name: _values(now[np.ix_(place[i], place[j])], same, denominator)
+            name: _values(now[np.ix_(rows[i], rows[j])], same, denominator)
             for name, (i, j, same) in groups.items()
         }
 
@@ -345,8 +345,8 @@ def step_multisets(
 def landing_powers(near: list[list[int]]) -> Iterator[Power]:
     """Yield :math:`L^t H^{(t)}` and :math:`L^t` for t = 1, 2, ...
 
-    With L the least common multiple of the degrees, the former is a matrix of integers,
-    which may have any size. ``near`` says where the walk may step to from each node.
+    With L the least common multiple of the degrees, the former is a matrix of integers
+    of any size. ``near`` lists the nodes to which the walk may step from each node.
     """
     common = lcm(*(len(rows) for rows in near if rows))
     now = np.zeros((len(near), len(near)), dtype=object)
@@ -363,26 +363,26 @@ def landing_powers(near: list[list[int]]) -> Iterator[Power]:
 def ball_of(
     graph: Graph, node: int, walks: Walks, centred: bool
 ) -> tuple[list[int], list[int], list[list[int]]]:
-    """Return the nodes around one, where each shell begins, and where walks may go."""
+    """Return the nodes around one, the bounds of shells, and the steps of walks."""
     around = [row.tolist() for row in np.split(graph.indices, graph.indptr[1:-1])]
-    place, bounds = {node: 0}, [0, 1]
+    index, bounds = {node: 0}, [0, 1]
     for _ in range(graph.num_nodes if walks.radius is None else walks.radius):
-        for v in list(place)[bounds[-2] :]:
+        for v in list(index)[bounds[-2] :]:
             for u in around[v]:
-                place.setdefault(u, len(place))
-        bounds.append(len(place))
+                index.setdefault(u, len(index))
+        bounds.append(len(index))
     near = [
         [i] * walks.self_loops
-        + [place[u] for u in around[v] if u in place and (centred or i * place[u])]
-        for v, i in place.items()
+        + [index[u] for u in around[v] if u in index and (centred or i * index[u])]
+        for v, i in index.items()
     ]
-    return list(place), bounds, near
+    return list(index), bounds, near
 
 
 def pair_groups(
     bounds: NDArray[np.int64], walks: Walks, centred: bool
 ) -> dict[str, Group]:
-    """Return which pairs belong together: (from, to, only i = j / only i ≠ j / all).
+    """Return groups of pairs: (from, to, only i = j / only i ≠ j / all).
 
     Sums inside ego-nets without their centres also hold the pairs between a shell and
     the next.
@@ -428,7 +428,7 @@ def _values(
 def first_differing_step(
     graph: Graph, node: int, other_graph: Graph, other: int, walks: Walks
 ) -> str:
-    """Say after how many steps, and where, the walks around two nodes first differ."""
+    """Describe the first step, and the pairs, where walks around two nodes differ."""
     ours = step_multisets(graph, node, walks)
     theirs = step_multisets(other_graph, other, walks)
     for t, (mine, yours) in enumerate(zip(ours, theirs, strict=True), start=1):
@@ -437,9 +437,9 @@ def first_differing_step(
             after = f"{name} have after {t} step{'' if t == 1 else 's'}"
             if walks.multisets and a != b:
                 return f"{after} the probabilities {against(a, b, multiset_text)}"
-            one, two = sum_text(a), sum_text(b)
-            if not walks.multisets and one != two:
-                return f"{after} the probabilities of {one} against {two}"
+            my_sum, your_sum = sum_text(a), sum_text(b)
+            if not walks.multisets and my_sum != your_sum:
+                return f"{after} the probabilities of {my_sum} against {your_sum}"
     return (
         "each step by itself has the same probabilities, but the pairs' vectors of all "
         "steps (or the labels at their ends) differ"

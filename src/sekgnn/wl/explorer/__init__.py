@@ -1,1 +1,1 @@
-"""Pages to explore two graphs in: what each test sees, and where it stops."""
+"""Pages to explore two graphs: what each test sees, and where it stops."""

@@ -38,8 +38,8 @@ class Pair(NamedTuple):
 def product(first: Graph, second: Graph) -> Graph:
     """Return the Cartesian product: one coordinate moves along an edge at a time."""
     a, b = first.adjacency(), second.adjacency()
-    one, other = (np.eye(len(side), dtype=np.int64) for side in (a, b))
-    steps = np.kron(a, other) + np.kron(one, b)
+    identity_a, identity_b = (np.eye(len(side), dtype=np.int64) for side in (a, b))
+    steps = np.kron(a, identity_b) + np.kron(identity_a, b)
     return Graph.from_edge_index(np.stack(np.nonzero(steps)), len(steps))
 
 

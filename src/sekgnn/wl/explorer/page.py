@@ -40,9 +40,9 @@ from sekgnn.wl.refinement import Batch, refine
 from sekgnn.wl.verdict import Verdict
 
 LARGEST = 200
-"""Nodes of a graph that a page can show."""
+"""Most nodes of a graph on a page."""
 STEPS = 8
-"""Steps of a curve, if fractions do not become too long."""
+"""Steps of a curve, unless fractions become too long."""
 LENGTH = 250_000
 """Most characters of the fractions of one scope and radius."""
 _WORK = 30_000_000  # products and fractions of one kind of walk
@@ -52,7 +52,7 @@ _KINDS: tuple[tuple[Scope, int | None], ...] = (
     ("internal", 3),
 )  # fmt: skip
 _SHOWN_CLASSES = 48
-_MOST_PAIRS = 64  # nodes of a graph whose pairs are embedded, too
+_MOST_PAIRS = 64  # most nodes of a graph whose pairs are embedded, too
 _LONGEST_LABEL = 60
 
 
@@ -97,7 +97,7 @@ def _graph(item: Graph) -> dict[str, Any]:
     out: dict[str, Any] = {
         "n": item.num_nodes,
         "edges": np.stack([row[upper], col[upper]], axis=1).tolist(),
-        "places": node_places(item).round(4).tolist(),
+        "places": node_positions(item).round(4).tolist(),
     }
     if item.node_labels is not None:
         names = item.label_names
@@ -110,7 +110,7 @@ def _graph(item: Graph) -> dict[str, Any]:
     return out
 
 
-def node_places(graph: Graph) -> NDArray[np.float64]:
+def node_positions(graph: Graph) -> NDArray[np.float64]:
     """Return coordinates in [-1, 1]² for every node, ``[n, 2]``."""
     points = layout(graph)
     if len(points):
@@ -119,9 +119,9 @@ def node_places(graph: Graph) -> NDArray[np.float64]:
 
 
 def rungs_of(verdict: Verdict) -> tuple[list[dict[str, Any]], int]:
-    """Return the rounds of each test, and the index of the test that was asked for.
+    """Return the rounds of each test, and the index of the verdict's test.
 
-    A test that cannot be run on graphs of this size is listed with the reason.
+    A test that is too large for these graphs is listed with the reason.
     """
     asked, batch = verdict.run.test, verdict.run.batch
     rungs = [*explored()]
@@ -183,13 +183,13 @@ def _seen(verdict: Verdict) -> dict[str, Any]:
         "round": verdict.round,
         "sentence": sentence,
         "reasons": reasons,
-        "witness": _place(verdict, verdict.witness),
-        "counterpart": _place(verdict, verdict.counterpart),
+        "witness": _located_object(verdict, verdict.witness),
+        "counterpart": _located_object(verdict, verdict.counterpart),
         "rounds": [seen(r) for r in rounds],
     }
 
 
-def _place(verdict: Verdict, item: int | None) -> dict[str, Any] | None:
+def _located_object(verdict: Verdict, item: int | None) -> dict[str, Any] | None:
     """Return the graph and the nodes of an object, and its class when it separates."""
     if item is None or verdict.round is None:
         return None
@@ -206,8 +206,8 @@ def _hues(
 ) -> list[NDArray[np.int64]]:
     """Return a hue for every class of every round.
 
-    When a class splits, its largest piece keeps the hue, so that colours stay where
-    nothing happens. Classes of ``shown`` objects get the first hues.
+    When a class splits, its largest piece keeps the hue, so that unchanged classes keep
+    theirs. Classes of ``shown`` objects get the first hues.
     """
     out: list[NDArray[np.int64]] = []
     used = 0
@@ -219,10 +219,10 @@ def _hues(
         parent = np.zeros(count, dtype=np.int64)
         parent[now] = before
         hue = np.full(count, -1, dtype=np.int64)
-        kept: set[int] = set()
+        inherited: set[int] = set()
         for c in np.lexsort((np.arange(count), -sizes, ~seen)).tolist():
-            if out and parent[c] not in kept:
-                kept.add(int(parent[c]))
+            if out and parent[c] not in inherited:
+                inherited.add(int(parent[c]))
                 hue[c] = out[-1][parent[c]]
         new = np.flatnonzero(hue < 0)
         new = new[np.argsort(~seen[new], kind="stable")]
@@ -236,11 +236,10 @@ def _hues(
 def walk_curves(batch: Batch) -> list[dict[str, Any]]:
     """Return, for each scope and radius, the walks of every node of both graphs.
 
-    A node has a class, shared with all nodes whose walks are the same in exact
-    arithmetic, and a class has its curves: by name, per step, the sum of the landing
-    probabilities and, where there are several, their multiset. Curves have fewer than
-    :data:`STEPS` steps where the work or the fractions would be too long, and none
-    (``steps`` is 0) where even one step costs too much.
+    Nodes of one class have the same walks in exact arithmetic, and a class has curves:
+    by name, per step, the sum of the landing probabilities and, if there are several,
+    their multiset. Curves have fewer than :data:`STEPS` steps if the work or the
+    fractions would be too long, and none (``steps`` is 0) if even one step is.
     """
     plain = Batch.of(item.graph for item in batch.graphs)
     return [
@@ -256,11 +255,11 @@ def _kind(batch: Batch, walks: Walks) -> dict[str, Any]:
     chosen = [batch.locate(node) for node in first.tolist()]
     affordable = min(STEPS, _WORK // max(1, _work(batch, walks, chosen)))
     powers = [_powers(item, walks, affordable) for item in batch.graphs]
-    walking = [step_multisets(batch.graphs[g], v, walks, powers[g]) for g, v in chosen]
+    walkers = [step_multisets(batch.graphs[g], v, walks, powers[g]) for g, v in chosen]
     curves: list[dict[str, list[list[str]]]] = [{} for _ in chosen]
     steps, length = 0, 0
     while steps < affordable:
-        points = [_points(next(one)) for one in walking]
+        points = [_points(next(walk)) for walk in walkers]
         length += sum(
             len(text) + 4 for new in points for p in new.values() for text in p
         )
@@ -316,7 +315,7 @@ def _points(step: Multisets) -> dict[str, list[str]]:
 def filled(template: str, title: str, **html: str) -> str:
     """Fill a template of this package; ``title`` is plain text.
 
-    The policy of the page allows its ``script``, if it has one, and loads nothing.
+    The policy of the page allows its ``script``, if there is one, and loads nothing.
     """
     html |= {"style": packaged("explorer.css"), "title": escape(title)}
     rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
