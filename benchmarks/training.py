@@ -589,11 +589,12 @@ def table(report: dict[str, Any]) -> str:
             "",
             "What limits SEK-GIN: it has two branches of three layers where GIN has "
             "one, 39 products with matrices of about 40 x 40 in a step instead of 18. "
-            "They run at 200 GFlop/s, six tenths of what the core can do, and take an "
-            "eighth of the step, sums over hops a tenth, norms with ReLU a twentieth; "
-            "a quarter is spent in Python and PyTorch before a kernel begins, however "
-            "small the graphs are. Multisets, h = 2: a batch of 2,600 nodes has "
-            "110,000 vectors of 16 numbers, 430 MFlop in a step against 190 of all "
+            "They run at 200 GFlop/s, twice what BLAS reaches here, and take an eighth "
+            "of the step, sums over hops a twelfth, norms with ReLU a twenty-fifth; a "
+            "quarter is spent in Python and PyTorch before a kernel begins, however "
+            "small the graphs are, and the rest mostly passes over activations. "
+            "Multisets, h = 2: a batch of 2,600 nodes has 110,000 vectors of 16 "
+            "numbers, 430 MFlop in a step against about 320 of all "
             "other layers.",
         ]
     if "memory" in report:
