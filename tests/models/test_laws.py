@@ -56,7 +56,7 @@ def test_relabelling_changes_nothing(name: str, graph: Graph, rng: Any) -> None:
 def test_a_batch_is_its_graphs_one_by_one(name: str, level: str) -> None:
     """From PyG's loader and from ours; graphs without edges, or with one node."""
     if level == "node" and name in GRAPHS_ONLY:
-        with pytest.raises(ConfigError, match="targets here are of nodes"):
+        with pytest.raises(ConfigError, match="targets of nodes"):
             make(name, level=level)
         return
     model = make(name, level=level)

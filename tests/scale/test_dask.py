@@ -362,7 +362,7 @@ def test_an_open_scheduler_is_told(
 def test_the_documented_slurm_job_runs(own_cache: Path, tmp_path: Path) -> None:
     """As written, but for ``srun``, which here starts at most two processes."""
     guide = Path(__file__).parents[2] / "docs" / "scale.md"
-    job = guide.read_text("utf-8").split("### On SLURM")[1].split("```")[1]
+    job = guide.read_text("utf-8").split("## On SLURM")[1].split("```")[1]
     (tmp_path / "srun").write_text(
         "trap 'kill $(jobs -p)' TERM\n"
         'for i in $(seq $(($3 > 2 ? 2 : $3))); do "${@:4}" & done; wait; wait'
